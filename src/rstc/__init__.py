@@ -1,0 +1,39 @@
+"""Robust clustering of short texts: a sentence encoder taught by self-adaptive optimal transport.
+
+The public names are loaded when they are first used, so that importing rstc costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rstc.config import Config as Config
+    from rstc.errors import CollapseWarning as CollapseWarning
+    from rstc.errors import InputError as InputError
+    from rstc.errors import MissingTextWarning as MissingTextWarning
+    from rstc.errors import RstcWarning as RstcWarning
+    from rstc.errors import TransportWarning as TransportWarning
+    from rstc.estimator import RSTC as RSTC
+    from rstc.pseudo_labels.transport import Transport as Transport
+    from rstc.pseudo_labels.transport import saot as saot
+
+_HOMES = {
+    "RSTC": "estimator",
+    "Config": "config",
+    "saot": "pseudo_labels.transport",
+    "Transport": "pseudo_labels.transport",
+    "InputError": "errors",
+    "RstcWarning": "errors",
+    "TransportWarning": "errors",
+    "MissingTextWarning": "errors",
+    "CollapseWarning": "errors",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rstc' has no attribute {name!r}")
+    return getattr(import_module(f"rstc.{_HOMES[name]}"), name)

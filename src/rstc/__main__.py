@@ -1,0 +1,5 @@
+"""Run the command line with `python -m rstc`."""
+
+from rstc.cli import main
+
+main()

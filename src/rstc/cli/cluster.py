@@ -1,0 +1,91 @@
+"""`rstc cluster` and `rstc demo`: a file of texts to a run folder and a table of its clusters."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rstc.cli.options import Encoding, Format, TextColumn
+from rstc.config import parse_setting
+
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that folder.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and file give the same clusters.")]
+
+
+def cluster(
+    file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, Parquet, plain text (one a line), or - for stdin.")],
+    clusters: Annotated[int, typer.Option("--clusters", "-k", metavar="K", help="How many clusters to find.")],
+    out: Out,
+    text_column: TextColumn = None,
+    preset: Annotated[str, typer.Option(help="default, or paper for the paper's settings.")] = "default",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
+    ] = None,
+    seed: Seed = 0,
+    format: Format = None,
+    encoding: Encoding = "utf-8",
+    overwrite: Overwrite = False,
+) -> None:
+    """Cluster the texts of a file.
+
+    Writes DIR/clusters.* (your rows with `cluster` and `confidence`), DIR/summary.json and DIR/model/.
+
+    Examples:
+
+        rstc cluster tickets.csv --clusters 12 --out run
+
+        rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
+
+        rstc cluster titles.txt -k 20 --out run --preset paper --set imbalance=heavy --set max_steps=1000
+
+        cut -f2 queries.tsv | rstc cluster - -k 30 --out run
+    """
+    changed = dict(parse_setting(assignment) for assignment in settings or [])
+    _run(
+        file,
+        out,
+        clusters,
+        text_column=text_column,
+        preset=preset,
+        settings=changed,
+        seed=seed,
+        format=format,
+        encoding=encoding,
+        overwrite=overwrite,
+    )
+
+
+def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed = 0) -> None:
+    """Cluster the bundled sample: 465 customer messages in 10 topics, from 125 messages to 6.
+
+    Example:
+
+        rstc demo --out demo-run
+    """
+    with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
+        _run(str(sample), out, 10, seed=seed, overwrite=overwrite)
+    from rstc.cli.display import output
+
+    output.print(f"How well did it do? rstc evaluate {out / 'clusters.csv'} --truth topic", highlight=False)
+
+
+def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
+    """Cluster a file and show what came of it."""
+    from rstc.cli.display import cluster_table, output, seconds_line, shown_progress
+    from rstc.run import cluster_file
+
+    with shown_progress() as listener:
+        summary = cluster_file(file, out, n_clusters, listener=listener, **options)
+    output.print(cluster_table(summary["clusters"]))
+    how = "settled" if summary["settled"] else "stopped at its limit"
+    output.print(
+        f"{summary['input']['texts']:,} texts in {summary['clusters_found']} clusters; training {how} after "
+        f"{summary['steps']} steps",
+        highlight=False,
+    )
+    output.print(f"Time: {seconds_line(summary['seconds'])}", highlight=False)
+    output.print(f"Written to {out}", highlight=False)

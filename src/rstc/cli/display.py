@@ -1,0 +1,92 @@
+"""What the commands show: progress as bars on a terminal and plain lines elsewhere, and tables of clusters."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from rstc.progress import Listener
+
+STAGES = {
+    "encode": "encoding the texts",
+    "train": "training",
+    "renew": "renewing the labels",
+    "predict": "labelled rows",
+}
+SECONDS_BETWEEN_LINES = 15.0
+
+output = Console()
+notes = Console(stderr=True)
+
+
+@contextmanager
+def shown_progress() -> Iterator[Listener]:
+    """Yield a listener that shows the stages of a run on standard error."""
+    if not notes.is_terminal:
+        yield _plain_lines()
+        return
+    columns = (TextColumn("{task.description:<20}"), BarColumn(), TextColumn("{task.completed:,.0f}"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=notes, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def listen(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(STAGES.get(stage, stage), total=total or None)
+            bars.update(tasks[stage], completed=done, total=total or None)
+
+        yield listen
+
+
+def _plain_lines() -> Listener:
+    """Return a listener that writes a line when a stage begins and every so often while it lasts."""
+    stage_shown, last = "", 0.0
+
+    def listen(stage: str, done: int, total: int) -> None:
+        nonlocal stage_shown, last
+        now = time.monotonic()
+        if stage == "renew" or (stage == stage_shown and now - last < SECONDS_BETWEEN_LINES and done != total):
+            return
+        stage_shown, last = stage, now
+        of_total = f" of {total:,}" if total else ""
+        notes.print(f"{STAGES.get(stage, stage)}: {done:,}{of_total}", highlight=False)
+
+    return listen
+
+
+def cluster_table(clusters: list[dict[str, Any]], typical: int = 2) -> Table:
+    """Return the clusters of a summary as a table: size, confidence, keywords, typical texts."""
+    table = Table(show_lines=True, expand=False)
+    table.add_column("cluster", justify="right")
+    table.add_column("size", justify="right")
+    table.add_column("conf.", justify="right")
+    table.add_column("keywords", max_width=30)
+    table.add_column("typical texts", max_width=64)
+    for one in clusters:
+        texts = "\n".join("· " + shorten(text, 120) for text in one["typical"][:typical])
+        table.add_row(
+            str(one["cluster"]),
+            f"{one['size']:,}",
+            f"{one['confidence']:.2f}",
+            Text(", ".join(one["keywords"][:6])),
+            Text(texts),
+        )
+    return table
+
+
+def shorten(text: str, most: int) -> str:
+    """Return a text on one line without control characters, cut to a length."""
+    line = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def seconds_line(seconds: dict[str, float]) -> str:
+    """Return where the time went, longest first."""
+    spent = sorted(seconds.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {value:.1f} s" for name, value in spent if value >= 0.05)

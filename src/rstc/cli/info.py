@@ -1,0 +1,42 @@
+"""`rstc info`: what a model is and how it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def info(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder, or a saved model's folder.")],
+) -> None:
+    """Tell what a model is and how it was made.
+
+    Example:
+
+        rstc info run
+    """
+    from rstc.cli.display import cluster_table, output
+    from rstc.model_folder import read_description
+    from rstc.results.run_folder import SUMMARY, model_folder, read_summary
+
+    description = read_description(model_folder(folder))
+    facts, config = description["facts"], description["config"]
+    ended = "settled" if facts["settled"] else "stopped at its limit"
+    seed = "not recorded" if facts["random_state"] is None else facts["random_state"]
+    lines = {
+        "clusters": description["n_clusters"],
+        "trained on": f"{facts['n_texts']:,} texts" if facts["n_texts"] else "unknown",
+        "training": f"{ended} after {facts['n_iter']} steps",
+        "preset, seed": f"{facts['preset']}, {seed}",
+        "encoder": config["encoder"] or "all-MiniLM-L6-v2 (embedded)",
+        "settings": ", ".join(f"{name}={value}" for name, value in config.items() if name != "encoder"),
+        "versions": ", ".join(f"{name} {value}" for name, value in description["versions"].items()),
+    }
+    for name, value in lines.items():
+        output.print(f"{name:<13} {value}", highlight=False, markup=False)
+    if (folder / SUMMARY).is_file():
+        summary = read_summary(folder)
+        output.print(f"{'input':<13} {summary['input']['file']}", highlight=False, markup=False)
+        output.print(cluster_table(summary["clusters"]))

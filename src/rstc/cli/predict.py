@@ -1,0 +1,39 @@
+"""`rstc predict`: new texts, labelled by a saved model as they stream by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rstc.cli.options import Encoding, Format, TextColumn
+
+
+def predict(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder, or a saved model's folder.")],
+    file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, Parquet, plain text (one a line), or - for stdin.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")],
+    text_column: TextColumn = None,
+    format: Format = None,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Label new texts with the clusters of an earlier run.
+
+    The file is read and written in pieces, so that it may be larger than memory.
+
+    Examples:
+
+        rstc predict run new_tickets.csv --out labelled.csv
+
+        rstc predict run huge.parquet --out labelled.parquet --text-column body
+    """
+    from rstc.cli.display import output, shown_progress
+    from rstc.run import predict_file
+
+    with shown_progress() as listener:
+        rows, texts = predict_file(
+            folder, file, out, text_column=text_column, format=format, encoding=encoding, listener=listener
+        )
+    missing = f"; {rows - texts:,} hold no text and get no cluster" if texts < rows else ""
+    output.print(f"{rows:,} rows written to {out}{missing}", highlight=False)

@@ -1,0 +1,216 @@
+"""Every setting of a run: its default, its symbol in the paper, and the named presets.
+
+A preset is a function that returns a Config. `default` is what we recommend on a CPU; `paper` is what the paper
+and its authors' configuration say, as far as one preset can be.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from rstc.errors import InputError
+
+LabelSource = Literal["saot", "ot-random", "ot-uniform"]
+Imbalance = Literal["balanced", "light", "heavy"]
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of a run. Symbols in brackets are the paper's."""
+
+    # the encoder, Phi
+    encoder: str | None = None  # folder or hub name of a Sentence-Transformers model; None: the embedded MiniLM
+    pooling: str = "mean"  # over the tokens of the last layer: mean, cls, max; model: the encoder's own
+    max_tokens: int = 32  # maximum input length
+    trainable_layers: int | Literal["all"] = 1  # how many of the last transformer layers learn; 0: none
+
+    # the two networks on top, G_p and G_z
+    dropout: float = 0.5  # in G_p
+    projection_dim: int = 128  # D2
+
+    # the two views, X1 and X2
+    deletion_share: float = 0.1  # share of words left out of a view; the encoder's dropout comes on top
+
+    # the first labels
+    kmeans_starts: int = 10  # runs of k-means, of which the best is kept
+    unit_length: bool = True  # whether k-means sees the embeddings at length one
+    contrast_steps: int = 0  # steps of L_I alone before the first labels
+    head_start: float = 0.9  # G_p alone learns the first labels until it agrees with this share of them; 0: not
+
+    # the renewal of pseudo-labels
+    labels: LabelSource = "saot"  # where Q comes from; ot-random and ot-uniform hold b fixed
+    eps1: float = 0.1  # [epsilon_1] weight of the plan's entropy
+    eps2: float = 0.01  # [epsilon_2] weight of the penalty on b
+    transport_method: Literal["newton", "alternating"] = "newton"
+    renewals: int = 10  # how often Q is renewed up to the last step, at growing intervals
+    first_renewal: int = 0  # no renewal before this many steps with L_C
+
+    # the losses
+    class_contrast: bool = True  # whether L_C is used; without it clusters come from k-means (RSTC-I)
+    lambda_i: float = 1.0  # [lambda_I] weight of L_I; 0 leaves it out (RSTC-C)
+    tau: float = 0.5  # [tau] temperature in L_I
+
+    # the optimisation
+    batch_size: int = 200  # [N] texts in a step
+    encoder_lr: float = 2e-5  # learning rate of the encoder
+    head_lr: float = 5e-4  # learning rate of G_p and G_z
+    max_steps: int = 200  # the most steps, those of L_I alone included
+    max_epochs: int = 20  # the most passes over the texts, for sets that are small; 0: no such limit
+    delta: float = 0.01  # [delta] stop when fewer texts than this share change their cluster...
+    stop_interval: int = 50  # ...between two renewals that are at least this many steps apart
+
+    def __post_init__(self) -> None:
+        """Reject values that cannot be used."""
+        for name, least in _AT_LEAST.items():
+            if not getattr(self, name) >= least:
+                raise InputError(f"{name}={getattr(self, name)!r} must be at least {least}")
+        for name in ("eps1", "tau", "encoder_lr", "head_lr"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name}={getattr(self, name)!r} must be positive")
+        for name in ("dropout", "deletion_share", "delta", "head_start"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"{name}={getattr(self, name)!r} must be from 0 up to, but not including, 1")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+        layers = self.trainable_layers
+        if layers != "all" and (not isinstance(layers, int) or layers < 0):
+            raise InputError(f"trainable_layers={layers!r} must be 'all' or a number from 0 on")
+        if not self.class_contrast and self.lambda_i == 0:
+            raise InputError("class_contrast=False with lambda_i=0 leaves nothing to learn from")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        return asdict(self)
+
+
+_AT_LEAST: dict[str, float] = {
+    "max_tokens": 3,
+    "projection_dim": 1,
+    "kmeans_starts": 1,
+    "contrast_steps": 0,
+    "eps2": 0,
+    "renewals": 1,
+    "first_renewal": 0,
+    "lambda_i": 0,
+    "batch_size": 2,
+    "max_steps": 1,
+    "max_epochs": 0,
+    "stop_interval": 1,
+}
+_HINTS = typing.get_type_hints(Config)
+_CHOICES = {name: typing.get_args(_HINTS[name]) for name in ("labels", "transport_method")}
+_CHOICES["pooling"] = ("mean", "cls", "max", "model")
+
+
+def default() -> Config:
+    """Return the settings we recommend on a CPU."""
+    return Config()
+
+
+def paper(imbalance: Imbalance = "balanced") -> Config:
+    """Return the paper's settings for data of a declared imbalance.
+
+    The paper sets eps2 by imbalance; its authors' configuration also varies the number of renewals and the steps
+    of L_I alone from set to set, of which each group's most common value is taken here.
+    """
+    try:
+        eps2, renewals, contrast_steps = _PAPER_BY_IMBALANCE[imbalance]
+    except KeyError:
+        raise InputError(f"imbalance={imbalance!r} is not one of {', '.join(_PAPER_BY_IMBALANCE)}") from None
+    return Config(
+        trainable_layers="all",
+        unit_length=False,
+        contrast_steps=contrast_steps,
+        head_start=0.0,
+        eps2=eps2,
+        renewals=renewals,
+        first_renewal=40,
+        lambda_i=10.0,
+        tau=1.0,
+        encoder_lr=5e-6,
+        max_steps=4000,
+        max_epochs=0,
+    )
+
+
+_PAPER_BY_IMBALANCE: dict[str, tuple[float, int, int]] = {
+    "balanced": (0.1, 50, 0),
+    "light": (0.01, 74, 600),
+    "heavy": (0.001, 82, 600),
+}
+PRESETS = ("default", "paper")
+
+
+def make_config(preset: str = "default", settings: Mapping[str, Any] | None = None) -> Config:
+    """Return a preset with some settings changed; `imbalance` is a setting of the preset `paper`.
+
+    >>> make_config("paper", {"imbalance": "heavy", "batch_size": 64}).eps2
+    0.001
+    """
+    changes = dict(settings or {})
+    imbalance = changes.pop("imbalance", None)
+    if preset == "paper":
+        base = paper(imbalance or "balanced")
+    elif preset == "default":
+        if imbalance is not None:
+            raise InputError("imbalance is declared in preset 'paper' only; in 'default' set eps2 itself")
+        base = default()
+    else:
+        raise InputError(f"preset={preset!r} is not one of {', '.join(PRESETS)}")
+    for name in changes:
+        if name not in _HINTS:
+            near = get_close_matches(name, _HINTS, n=1)
+            raise InputError(
+                f"there is no setting {name!r}; "
+                + (f"did you mean {near[0]!r}?" if near else f"settings are {', '.join(_HINTS)}, imbalance")
+            )
+    return replace(base, **changes)
+
+
+def parse_setting(assignment: str) -> tuple[str, Any]:
+    """Turn "name=value" from a command line into the name and a value of the setting's type.
+
+    >>> parse_setting("trainable_layers=2"), parse_setting("class_contrast=false")
+    (('trainable_layers', 2), ('class_contrast', False))
+    """
+    name, equals, text = assignment.partition("=")
+    name, text = name.strip(), text.strip()
+    if not equals or not name:
+        raise InputError(f"a setting is written name=value, got {assignment!r}")
+    if name not in _HINTS:
+        return name, text  # make_config says which names there are
+    for kind in _kinds(_HINTS[name]):
+        if kind in _PARSERS:
+            try:
+                return name, _PARSERS[kind](text)
+            except ValueError:
+                continue
+    raise InputError(f"{name}={text!r} is not a value for this setting")
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    """Flatten a type hint into the plain types a value may have, narrow ones first."""
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        return (str,)
+    if origin in (typing.Union, types.UnionType):
+        return tuple(kind for part in typing.get_args(hint) for kind in _kinds(part))
+    return (hint,)
+
+
+def _parse_bool(text: str) -> bool:
+    truth = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in truth:
+        raise ValueError(text)
+    return truth[text.lower()]
+
+
+_PARSERS: dict[Any, Any] = {bool: _parse_bool, int: int, float: float, str: str}
+
+SETTING_NAMES = tuple(field.name for field in fields(Config))

@@ -1,0 +1,334 @@
+"""RSTC, the scikit-learn style face: texts in, clusters out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rstc.config import Config, make_config
+from rstc.errors import CollapseWarning, InputError, MissingTextWarning
+from rstc.model_folder import load_model, save_model
+from rstc.progress import Listener, Progress
+from rstc.representation.encoder import load_encoder
+from rstc.representation.network import Network
+from rstc.representation.views import DrawnViews, Views, WordDeletion, given_views
+from rstc.texts import clean
+from rstc.training import train
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+NO_CLUSTER = -1
+COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
+
+
+class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Robust short text clustering.
+
+    Args:
+        n_clusters: how many clusters to find, [C] in the paper.
+        preset: where settings that are left at None come from: "default" or "paper".
+        random_state: a seed, or a numpy generator; None draws a new seed each time.
+        encoder: a Sentence-Transformers model, as a folder, a hub name or an object; None: the embedded MiniLM.
+        imbalance: for preset "paper": "balanced", "light" or "heavy", which sets eps2 and what goes with it.
+        others: the settings of `rstc.Config`, each with its meaning there; None: what the preset says.
+
+    Attributes:
+        labels_: the cluster of each fitted text, (N,); cluster 0 is the largest; -1 where there is no text.
+        probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
+        class_distribution_: b, the estimated share of each cluster, (C,).
+        history_: what was seen at each renewal of the pseudo-labels.
+        n_iter_: training steps taken.
+        settled_: whether the clusters settled before the step limit.
+        config_: all settings of the run.
+        seconds_: where the time went.
+
+    >>> model = RSTC(n_clusters=20, random_state=0)
+    >>> model.get_params()["n_clusters"]
+    20
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        preset: str = "default",
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        encoder: str | Path | SentenceTransformer | None = None,
+        imbalance: str | None = None,
+        pooling: str | None = None,
+        max_tokens: int | None = None,
+        trainable_layers: int | str | None = None,
+        dropout: float | None = None,
+        projection_dim: int | None = None,
+        deletion_share: float | None = None,
+        kmeans_starts: int | None = None,
+        unit_length: bool | None = None,
+        contrast_steps: int | None = None,
+        head_start: float | None = None,
+        labels: str | None = None,
+        eps1: float | None = None,
+        eps2: float | None = None,
+        transport_method: str | None = None,
+        renewals: int | None = None,
+        first_renewal: int | None = None,
+        class_contrast: bool | None = None,
+        lambda_i: float | None = None,
+        tau: float | None = None,
+        batch_size: int | None = None,
+        encoder_lr: float | None = None,
+        head_lr: float | None = None,
+        max_steps: int | None = None,
+        max_epochs: int | None = None,
+        delta: float | None = None,
+        stop_interval: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.preset = preset
+        self.random_state = random_state
+        self.encoder = encoder
+        self.imbalance = imbalance
+        self.pooling = pooling
+        self.max_tokens = max_tokens
+        self.trainable_layers = trainable_layers
+        self.dropout = dropout
+        self.projection_dim = projection_dim
+        self.deletion_share = deletion_share
+        self.kmeans_starts = kmeans_starts
+        self.unit_length = unit_length
+        self.contrast_steps = contrast_steps
+        self.head_start = head_start
+        self.labels = labels
+        self.eps1 = eps1
+        self.eps2 = eps2
+        self.transport_method = transport_method
+        self.renewals = renewals
+        self.first_renewal = first_renewal
+        self.class_contrast = class_contrast
+        self.lambda_i = lambda_i
+        self.tau = tau
+        self.batch_size = batch_size
+        self.encoder_lr = encoder_lr
+        self.head_lr = head_lr
+        self.max_steps = max_steps
+        self.max_epochs = max_epochs
+        self.delta = delta
+        self.stop_interval = stop_interval
+
+    def fit(
+        self,
+        X: Sequence[str | None],
+        y: object = None,
+        *,
+        views: tuple[Sequence[Any], Sequence[Any]] | None = None,
+        progress: Listener | None = None,
+    ) -> RSTC:
+        """Cluster texts.
+
+        Args:
+            X: the texts; missing or empty ones are left out and counted in a warning.
+            y: ignored; true labels have no place in clustering.
+            views: ready-made pairs, two changed versions of each text; by default they are drawn.
+            progress: called with (stage, done, total) as the work goes on.
+        """
+        config = self._config()
+        given = _as_texts(X)
+        present = [i for i, text in enumerate(given) if text is not None]
+        texts = [text for text in given if text is not None]
+        _check_n_clusters(self.n_clusters, texts)
+        if len(texts) < len(given):
+            warnings.warn(MissingTextWarning(len(given) - len(texts), len(given)), stacklevel=2)
+        pairs = _views(texts, present, len(given), views, config)
+
+        timing = Progress(progress)
+        with timing.stage("load"):
+            encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, _device())
+        result = train(texts, pairs, encoder, self.n_clusters, config, _generator(self.random_state), timing)
+
+        found = len(result.prediction.clusters.unique())
+        if found < COLLAPSED * self.n_clusters:
+            warnings.warn(CollapseWarning(found, self.n_clusters), stacklevel=2)
+        P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
+        self._install(result.network, config)
+        self.labels_ = _spread(result.prediction.clusters.numpy(), present, len(given), NO_CLUSTER)
+        self.probabilities_ = _spread(P, present, len(given), 0)
+        self.embedding_ = _spread(E, present, len(given), 0)
+        self.class_distribution_ = result.b
+        self.history_ = result.history
+        self.n_iter_ = result.steps
+        self.settled_ = result.settled
+        self.seconds_ = timing.seconds
+        return self
+
+    def predict(self, X: Sequence[str | None]) -> NDArray[np.int64]:
+        """Return the cluster of each text, (N,); -1 where there is none."""
+        return self.assign(X).clusters
+
+    def predict_proba(self, X: Sequence[str | None]) -> NDArray[np.float32]:
+        """Return the probability of each cluster, (N, C); zeros where there is no text."""
+        return self.assign(X).probabilities
+
+    def transform(self, X: Sequence[str | None]) -> NDArray[np.float32]:
+        """Return the learned embedding of each text, (N, D); zeros where there is no text."""
+        return self.assign(X).embeddings
+
+    def assign(self, X: Sequence[str | None]) -> Assignment:
+        """Return clusters, probabilities and embeddings of texts in one pass over them."""
+        check_is_fitted(self, "network_")
+        given = _as_texts(X)
+        present = [i for i, text in enumerate(given) if text is not None]
+        tokens = self.network_.encoder.tokenize([text for text in given if text is not None])
+        if tokens:
+            prediction = self.network_.predict(tokens)
+            clusters, P, E = prediction.clusters.numpy(), prediction.log_p.exp().numpy(), prediction.E.numpy()
+        else:
+            clusters = np.zeros(0, dtype=np.int64)
+            P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters, self.network_.encoder.dim))
+        return Assignment(
+            _spread(clusters, present, len(given), NO_CLUSTER),
+            _spread(P, present, len(given), 0),
+            _spread(E, present, len(given), 0),
+        )
+
+    def save(self, folder: str | Path) -> None:
+        """Write the trained model to a folder that `RSTC.load` reads; see `rstc.model_folder` for what is in it."""
+        check_is_fitted(self, "network_")
+        facts = {
+            "class_distribution": self.class_distribution_.tolist(),
+            "history": self.history_,
+            "n_iter": self.n_iter_,
+            "settled": self.settled_,
+            "preset": self.preset,
+            "random_state": self.random_state if isinstance(self.random_state, int) else None,
+            "n_texts": int((self.labels_ != NO_CLUSTER).sum()) if hasattr(self, "labels_") else None,
+        }
+        save_model(Path(folder), self.network_, self.config_, facts)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> RSTC:
+        """Read a model that `save` wrote; it predicts as before. The fitted texts and their labels are not in it."""
+        saved = load_model(Path(folder), _device())
+        facts = saved.facts
+        settings = {name: value for name, value in saved.config.to_dict().items() if name != "encoder"}
+        model = cls(
+            n_clusters=len(facts["class_distribution"]),
+            preset=facts["preset"],
+            random_state=facts["random_state"],
+            encoder=str(Path(folder) / "encoder"),
+            **settings,
+        )
+        model._install(saved.network, saved.config)
+        model.class_distribution_ = np.asarray(facts["class_distribution"])
+        model.history_ = facts["history"]
+        model.n_iter_ = facts["n_iter"]
+        model.settled_ = facts["settled"]
+        return model
+
+    def _config(self) -> Config:
+        """Return the preset with the settings that this estimator was given."""
+        given = {field.name: getattr(self, field.name) for field in fields(Config) if field.name != "encoder"}
+        settings = {name: value for name, value in given.items() if value is not None}
+        if self.imbalance is not None:
+            settings["imbalance"] = self.imbalance
+        config = make_config(self.preset, settings)
+        if self.encoder is not None:
+            named = isinstance(self.encoder, (str, Path))
+            config = replace(config, encoder=str(self.encoder) if named else type(self.encoder).__name__)
+        return config
+
+    def _install(self, network: Network, config: Config) -> None:
+        self.network_: Network = network
+        self.config_: Config = config
+        self._n_features_out = network.encoder.dim
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Where texts belong.
+
+    Attributes:
+        clusters: the cluster of each text, (N,); -1 where there is no text.
+        probabilities: of each cluster, (N, C); zeros where there is no text.
+        embeddings: in the learned space, (N, D); zeros where there is no text.
+    """
+
+    clusters: NDArray[np.int64]
+    probabilities: NDArray[np.float32]
+    embeddings: NDArray[np.float32]
+
+    @property
+    def confidence(self) -> NDArray[np.float32]:
+        """The probability of each text's own cluster, (N,)."""
+        return np.asarray(self.probabilities.max(axis=1, initial=0))
+
+
+def _as_texts(X: Any) -> list[str | None]:
+    """Return given texts as a list, None where one is missing or empty."""
+    if isinstance(X, (str, bytes)):
+        raise InputError("texts must be a list of strings, got a single string")
+    if getattr(X, "ndim", 1) != 1:
+        raise InputError(f"texts must be one-dimensional, got an array of shape {X.shape}")
+    texts = []
+    for i, value in enumerate(X):
+        text = clean(value)
+        if text is not None and not isinstance(value, str):
+            raise InputError(f"texts must be strings, but text {i} is {value!r}")
+        texts.append(text)
+    return texts
+
+
+def _check_n_clusters(n_clusters: int, texts: list[str]) -> None:
+    if not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
+        raise InputError(f"n_clusters={n_clusters!r} must be a whole number of at least 2")
+    distinct = len(set(texts))
+    if n_clusters > distinct:
+        raise InputError(f"n_clusters={n_clusters} needs at least {n_clusters} distinct texts, got {distinct}")
+
+
+def _views(
+    texts: list[str], present: list[int], total: int, views: tuple[Sequence[Any], Sequence[Any]] | None, config: Config
+) -> Views:
+    """Return the given pairs of the texts that are there, or views to be drawn."""
+    if views is None:
+        return DrawnViews(texts, WordDeletion(config.deletion_share))
+    pairs = [list(view) for view in views]
+    if len(pairs) != 2:
+        raise InputError(f"views must be a pair, got {len(pairs)}")
+    for number, view in enumerate(pairs, start=1):
+        if len(view) != total:
+            raise InputError(f"view {number} has {len(view)} texts, but there are {total} texts")
+    return given_views(texts, ([pairs[0][i] for i in present], [pairs[1][i] for i in present]))
+
+
+def _spread(values: NDArray[Any], present: list[int], total: int, missing: int) -> NDArray[Any]:
+    """Put the rows of the texts that are there among those that are missing."""
+    out = np.full((total, *values.shape[1:]), missing, dtype=values.dtype)
+    out[present] = values
+    return out
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def _device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"

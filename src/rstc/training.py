@@ -1,0 +1,343 @@
+"""The alternation of pseudo-labels and representation: the loop that makes module (a) and module (b) one method.
+
+First labels by k-means; then steps on L = L_C + lambda_I L_I (Eq. 7), and at growing intervals new pseudo-labels by
+transport on the whole set; stop when the clusters settle. True labels never come here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from rstc.config import Config
+from rstc.progress import Progress
+from rstc.pseudo_labels.initial import FirstLabels, kmeans_labels
+from rstc.pseudo_labels.transport import Transport, optimal_transport, saot
+from rstc.representation.encoder import Encoder, TokenIds
+from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
+from rstc.representation.losses import class_contrast, instance_contrast
+from rstc.representation.network import Network, Prediction
+from rstc.representation.views import Views
+
+logger = logging.getLogger("rstc")
+
+HEAD_START_STEPS = 3000  # the most steps that G_p alone is given to learn the first labels
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A trained network and what it says of the texts it was trained on; cluster 0 is the largest.
+
+    Attributes:
+        network: the trained network.
+        prediction: its final log P (N, C) and E (N, D).
+        b: the estimated class distribution, (C,).
+        history: one entry a renewal, the last one after the last step.
+        steps: training steps taken.
+        settled: whether the stop test ended the training, rather than the step limit.
+    """
+
+    network: Network
+    prediction: Prediction
+    b: NDArray[np.float64]
+    history: list[dict[str, Any]]
+    steps: int
+    settled: bool
+
+
+def train(
+    texts: Sequence[str],
+    views: Views,
+    encoder: Encoder,
+    n_clusters: int,
+    config: Config,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> TrainResult:
+    """Cluster texts: train the encoder and its heads on labels that they help to make."""
+    progress = progress or Progress()
+    # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
+    # and given back as it was.
+    with torch.random.fork_rng(devices=_cuda_devices(encoder)):
+        torch.manual_seed(int(rng.integers(2**63)))
+        return _Training(texts, views, encoder, n_clusters, config, rng, progress).run()
+
+
+class _Training:
+    """The state of one run of `train`: who learns, from what, and what has happened so far."""
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        views: Views,
+        encoder: Encoder,
+        n_clusters: int,
+        config: Config,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        self.config, self.n_clusters, self.rng, self.progress = config, n_clusters, rng, progress
+        encoder.train_layers(config.trainable_layers)
+        self.network = Network(
+            encoder,
+            ClusteringNetwork(encoder.dim, n_clusters, config.dropout),
+            ProjectingNetwork(encoder.dim, config.projection_dim),
+        )
+        self.tokens = encoder.tokenize(texts)
+        self.batches = self._batches(views)
+        self.optimizer = _adam(self.network, config)
+        self.random_b = _random_distribution(n_clusters, rng)
+        self.history: list[dict[str, Any]] = []
+        self.step, self.last_step = 0, last_step(len(texts), config)
+
+    def run(self) -> TrainResult:
+        """Go through the phases of the method."""
+        config = self.config
+        if not config.class_contrast:
+            return self._run_without_labels()
+        self._contrast_only(config.contrast_steps)
+        labels = self._first_labels()
+
+        renewal_steps = renewal_schedule(self.last_step, config)
+        losses = _MeanLosses()
+        tested: tuple[int, Tensor] | None = None
+        settled = False
+        while self.step < self.last_step and not settled:
+            if self.step in renewal_steps:
+                prediction = self._predict(settle=False)
+                transport = self._transport(prediction)
+                labels = torch.from_numpy(np.asarray(transport.plan)).argmax(1)
+                if tested is None or self.step - tested[0] >= config.stop_interval:
+                    changed = _share_changed(tested, prediction)
+                    settled = changed is not None and changed < config.delta
+                    tested = self.step, prediction.clusters
+                    self._record(losses, prediction, transport, changed)
+                else:
+                    self._record(losses, prediction, transport, None)
+                losses = _MeanLosses()
+            if not settled:
+                losses.add(*self._learn(labels))
+        prediction = self._predict(settle=True)
+        transport = self._transport(prediction)
+        if not settled:
+            self._record(losses, prediction, transport, _share_changed(tested, prediction))
+        return self._finish(prediction, np.asarray(transport.b), settled)
+
+    def _run_without_labels(self) -> TrainResult:
+        """RSTC-I: L_I alone, then k-means in the learned space."""
+        self._contrast_only(self.last_step)
+        E = self._embed()
+        with self.progress.stage("start"):
+            found = self._kmeans(E)
+        head = Centroids(E.shape[1], self.n_clusters, unit_length=self.config.unit_length)
+        head.centroids.copy_(torch.from_numpy(found.centres))
+        self.network = Network(self.network.encoder, head, self.network.projector)
+        prediction = self._predict(settle=True)
+        sizes = prediction.clusters.bincount(minlength=self.n_clusters).double() / len(E)
+        return self._finish(prediction, sizes.numpy(), settled=False)
+
+    def _contrast_only(self, steps: int) -> None:
+        """Take steps of L_I alone: the representation spreads before any label pulls at it."""
+        losses = _MeanLosses()
+        for _ in range(min(steps, self.last_step)):
+            losses.add(*self._learn(None))
+        if steps:
+            entry = {"step": self.step, "loss_class": None, "loss_instance": losses.means()[1]}
+            self.history.append(entry)
+            logger.info("step %d: L_I %.3f", self.step, entry["loss_instance"])
+
+    def _first_labels(self) -> Tensor:
+        """Cluster the embeddings by k-means and let G_p learn these labels, the encoder fixed."""
+        E = self._embed()
+        with self.progress.stage("start"):
+            labels = torch.from_numpy(self._kmeans(E).labels)
+            self._fit_cluster_head(E, labels)
+        return labels
+
+    def _kmeans(self, E: Tensor) -> FirstLabels:
+        points = F.normalize(E, dim=1) if self.config.unit_length else E
+        return kmeans_labels(points.numpy(), self.n_clusters, self.rng, self.config.kmeans_starts)
+
+    def _fit_cluster_head(self, E: Tensor, labels: Tensor) -> None:
+        """Teach G_p alone, just long enough, the encoder fixed.
+
+        A transport from a network that knows nothing yet follows it into collapse; from one that knows its labels
+        by heart it changes nothing. So G_p learns until it agrees with most labels and has all but a few clusters.
+        """
+        goal, head, device = self.config.head_start, self.network.cluster_head, self.network.encoder.model.device
+        optimizer = torch.optim.Adam(head.parameters(), lr=self.config.head_lr)
+        for step in range(HEAD_START_STEPS if goal else 0):
+            if step % 25 == 0:
+                with torch.no_grad():
+                    clusters = head.eval()(E.to(device)).argmax(1).cpu()
+                agreed = (clusters == labels).float().mean()
+                if agreed >= goal and len(clusters.unique()) >= 0.98 * len(labels.unique()):
+                    break
+                head.train()
+            batch = torch.from_numpy(self.rng.integers(len(E), size=self.config.batch_size))
+            loss = F.cross_entropy(head(E[batch].to(device)), labels[batch].to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+    def _learn(self, labels: Tensor | None) -> tuple[float, float]:
+        """Take one step on L_C + lambda_I L_I, or without labels on L_I alone; return both losses."""
+        with self.progress.stage("train"):
+            rows, tokens1, tokens2 = next(self.batches)
+            network, config = self.network, self.config
+            network.train()
+            E1, E2 = network.encoder(tokens1 + tokens2).chunk(2)  # (B, D) each
+            L_I = instance_contrast(network.projector(E1), network.projector(E2), config.tau)
+            L_C = torch.zeros((), device=E1.device)
+            if labels is None:
+                loss = L_I
+            else:
+                Q = labels[torch.from_numpy(rows)].to(E1.device)
+                L_C = class_contrast(network.cluster_head(E1), network.cluster_head(E2), Q)
+                loss = L_C + config.lambda_i * L_I
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.step += 1
+            self.progress.advance(self.step, self.last_step)
+            return L_C.item(), L_I.item()
+
+    def _batches(self, views: Views) -> Iterator[tuple[NDArray[np.int64], list[TokenIds], list[TokenIds]]]:
+        """Yield batches without end: row numbers and the tokens of both views; each epoch in a new order."""
+        N, B = len(self.tokens), min(self.config.batch_size, len(self.tokens))
+        encoder = self.network.encoder
+        pair: tuple[list[TokenIds], list[TokenIds]] | None = None
+        while True:
+            if pair is None or not views.fixed:
+                first, second = views.draw(self.rng)
+                pair = encoder.tokenize(first), encoder.tokenize(second)
+            order = self.rng.permutation(N)
+            for start in range(0, N - B + 1, B):
+                rows = order[start : start + B]
+                yield rows, [pair[0][i] for i in rows], [pair[1][i] for i in rows]
+
+    def _transport(self, prediction: Prediction) -> Transport[NDArray[np.float64]]:
+        """Turn predictions into pseudo-labels by the transport that the settings name."""
+        with self.progress.stage("renew"):
+            config, log_p = self.config, prediction.log_p.double().numpy()
+            if config.labels == "saot":
+                return saot(log_p, config.eps1, config.eps2, config.transport_method)
+            uniform = np.full(self.n_clusters, 1 / self.n_clusters)
+            b = uniform if config.labels == "ot-uniform" else self.random_b
+            return optimal_transport(log_p, b, config.eps1, config.transport_method)
+
+    def _predict(self, settle: bool) -> Prediction:
+        with self.progress.stage("renew"):
+            return self.network.predict(self.tokens, self.progress.advance, settle)
+
+    def _embed(self) -> Tensor:
+        with self.progress.stage("encode"):
+            return self.network.encoder.embed(self.tokens, self.progress.advance)
+
+    def _record(
+        self, losses: _MeanLosses, prediction: Prediction, transport: Transport[Any], changed: float | None
+    ) -> None:
+        """Write down what a renewal found."""
+        loss_class, loss_instance = losses.means()
+        entry = {
+            "step": self.step,
+            "loss_class": loss_class,
+            "loss_instance": loss_instance,
+            "clusters": len(prediction.clusters.unique()),
+            "changed": changed,
+            "confidence": prediction.log_p.max(1).values.exp().mean().item(),
+            "smallest_class": float(transport.b.min()),
+            "largest_class": float(transport.b.max()),
+            "transport_residual": transport.residual,
+            "transport_steps": transport.iterations,
+        }
+        self.history.append(entry)
+        logger.info(
+            "step %d: L_C %s, L_I %s, %d clusters, changed %s",
+            self.step,
+            *("-" if value is None else f"{value:.3f}" for value in (loss_class, loss_instance)),
+            entry["clusters"],
+            "-" if changed is None else f"{changed:.1%}",
+        )
+
+    def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
+        """Number the clusters by size, the largest first."""
+        sizes = prediction.clusters.bincount(minlength=self.n_clusters)
+        order = sizes.argsort(descending=True, stable=True)
+        self.network.cluster_head.reorder(order)
+        ordered = Prediction(prediction.log_p[:, order], prediction.E)
+        return TrainResult(self.network.eval(), ordered, b[order.numpy()], self.history, self.step, settled)
+
+
+class _MeanLosses:
+    """The mean of L_C and L_I over some steps."""
+
+    def __init__(self) -> None:
+        self._losses: list[tuple[float, float]] = []
+
+    def add(self, L_C: float, L_I: float) -> None:
+        self._losses.append((L_C, L_I))
+
+    def means(self) -> tuple[float | None, float | None]:
+        if not self._losses:
+            return None, None
+        L_C, L_I = np.mean(self._losses, axis=0)
+        return float(L_C), float(L_I)
+
+
+def last_step(n_texts: int, config: Config) -> int:
+    """Return the step at which training ends if it does not settle before.
+
+    >>> last_step(450, Config(batch_size=200, max_steps=200, max_epochs=20))
+    40
+    """
+    if config.max_epochs == 0:
+        return config.max_steps
+    return min(config.max_steps, config.max_epochs * max(n_texts // config.batch_size, 1))
+
+
+def renewal_schedule(last_step: int, config: Config) -> frozenset[int]:
+    """Return the steps at which Q is renewed: last_step * (i / (R - 1))^2, dense first, sparse later.
+
+    >>> sorted(renewal_schedule(100, Config(renewals=6, first_renewal=10)))
+    [16, 36, 64]
+    """
+    intervals = max(config.renewals - 1, 1)
+    steps = (round(last_step * (i / intervals) ** 2) for i in range(config.renewals))
+    first = config.contrast_steps + max(config.first_renewal, 1)
+    return frozenset(step for step in steps if first <= step < last_step)
+
+
+def _adam(network: Network, config: Config) -> torch.optim.Adam:
+    """Return Adam with a rate for the encoder's learning parameters and one for the heads'."""
+    learning = [p for p in network.encoder.parameters() if p.requires_grad]
+    heads = [*network.cluster_head.parameters(), *network.projector.parameters()]
+    groups = [{"params": heads, "lr": config.head_lr}]
+    if learning:
+        groups.append({"params": learning, "lr": config.encoder_lr})
+    return torch.optim.Adam(groups)
+
+
+def _share_changed(tested: tuple[int, Tensor] | None, prediction: Prediction) -> float | None:
+    """Return the share of texts in another cluster than at the last stop test."""
+    return None if tested is None else (tested[1] != prediction.clusters).float().mean().item()
+
+
+def _random_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw the class distribution that RSTC-OT holds fixed."""
+    b = rng.random(n_clusters) + 1e-3  # no class of size zero
+    return np.asarray(b / b.sum())
+
+
+def _cuda_devices(encoder: Encoder) -> list[int]:
+    """Return the CUDA devices whose random state the run touches."""
+    device = encoder.model.device
+    return [device.index or 0] if device.type == "cuda" else []
