@@ -30,7 +30,7 @@ _HOMES = {
     "MissingTextWarning": "errors",
     "CollapseWarning": "errors",
 }
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -47,7 +47,7 @@ class Config:
     eps1: float = 0.1  # [epsilon_1] weight of the plan's entropy
     eps2: float = 0.01  # [epsilon_2] weight of the penalty on b
     transport_method: Literal["newton", "alternating"] = "newton"
-    renewals: int = 10  # how often Q is renewed up to the last step, at growing intervals
+    renewals: int = 6  # how often Q is renewed up to the last step, at growing intervals
     first_renewal: int = 0  # no renewal before this many steps with L_C
 
     # the losses
@@ -59,7 +59,7 @@ class Config:
     batch_size: int = 200  # [N] texts in a step
     encoder_lr: float = 2e-5  # learning rate of the encoder
     head_lr: float = 5e-4  # learning rate of G_p and G_z
-    max_steps: int = 200  # the most steps, those of L_I alone included
+    max_steps: int = 100  # the most steps, those of L_I alone included
     max_epochs: int = 20  # the most passes over the texts, for sets that are small; 0: no such limit
     delta: float = 0.01  # [delta] stop when fewer texts than this share change their cluster...
     stop_interval: int = 50  # ...between two renewals that are at least this many steps apart

@@ -303,7 +303,11 @@ def _check_n_clusters(n_clusters: int, texts: list[str]) -> None:
 
 
 def _views(
-    texts: list[str], present: list[int], total: int, views: tuple[Sequence[Any], Sequence[Any]] | None, config: Config
+    texts: list[str],
+    present: list[int],
+    total: int,
+    views: tuple[Sequence[Any], Sequence[Any]] | None,
+    config: Config,
 ) -> Views:
     """Return the given pairs of the texts that are there, or views to be drawn."""
     if views is None:

@@ -13,6 +13,8 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from rstc.errors import InputError
 
+NO_MATCH = -1
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -55,25 +57,27 @@ def evaluate(truth: Sequence[Any], clusters: Sequence[Any]) -> Scores:
         n_texts=len(truth),
         n_classes=counts.shape[0],
         n_clusters=counts.shape[1],
-        classes=_class_table(counts, dict(zip(rows, columns, strict=True))),
+        classes=_class_table(counts, dict(zip(rows.tolist(), columns.tolist(), strict=True))),
     )
 
 
-def _class_table(counts: pd.DataFrame, match: dict[Any, Any]) -> pd.DataFrame:
+def _class_table(counts: pd.DataFrame, match: dict[int, int]) -> pd.DataFrame:
     """Return one row a true class, the largest first; a class without a matched cluster has none."""
-    table = []
+    values, table = counts.to_numpy(), []
     for row, name in enumerate(counts.index):
-        size = int(counts.iloc[row].sum())
-        column = match.get(row)
-        shared = 0 if column is None else int(counts.iat[row, column])
-        cluster_size = 0 if column is None else int(counts.iloc[:, column].sum())
-        table.append(
-            {
-                "class": name,
-                "size": size,
-                "cluster": None if column is None else counts.columns[column],
-                "recall": shared / size,
-                "precision": shared / cluster_size if cluster_size else np.nan,
-            }
-        )
+        column = match.get(row, NO_MATCH)
+        shared = 0 if column == NO_MATCH else int(values[row, column])
+        # The matching may pair a class with a cluster that has none of its texts; that is no match to show.
+        entry = {
+            "class": name,
+            "size": int(values[row].sum()),
+            "cluster": None,
+            "recall": 0.0,
+            "precision": np.nan,
+        }
+        if shared:
+            entry["cluster"] = counts.columns.tolist()[column]
+            entry["recall"] = shared / values[row].sum()
+            entry["precision"] = shared / values[:, column].sum()
+        table.append(entry)
     return pd.DataFrame(table).sort_values("size", ascending=False, kind="stable", ignore_index=True)

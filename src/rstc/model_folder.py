@@ -143,4 +143,4 @@ def _checksum(description: dict[str, Any]) -> str:
 
 def _n_clusters(network: Network) -> int:
     head = network.cluster_head
-    return len(head.centroids) if isinstance(head, Centroids) else head[-1].out_features
+    return len(head.centroids) if isinstance(head, Centroids) else head.n_clusters

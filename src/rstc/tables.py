@@ -110,9 +110,7 @@ def _read_separated(path: str, file: Any, separator: str, rows: int) -> Iterator
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with more cells than the header
-            reader = pd.read_csv(
-                file, sep=separator, dtype=str, keep_default_na=False, index_col=False, chunksize=rows
-            )
+            reader = pd.read_csv(file, sep=separator, dtype=str, keep_default_na=False, index_col=False, chunksize=rows)
             for piece in reader:
                 yield piece.reset_index(drop=True)
     except pd.errors.EmptyDataError:
@@ -191,7 +189,7 @@ def _open_text(path: str, encoding: str, newline: str | None = "") -> IO[str]:
     try:
         if path == STANDARD_INPUT:
             return io.TextIOWrapper(sys.stdin.buffer, encoding=encoding, newline=newline)
-        return open(path, encoding=encoding, newline=newline)  # noqa: SIM115 (every caller closes it)
+        return open(path, encoding=encoding, newline=newline)
     except LookupError:
         raise InputError(f"there is no encoding {encoding!r}") from None
 

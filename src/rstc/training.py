@@ -172,7 +172,11 @@ class _Training:
         A transport from a network that knows nothing yet follows it into collapse; from one that knows its labels
         by heart it changes nothing. So G_p learns until it agrees with most labels and has all but a few clusters.
         """
-        goal, head, device = self.config.head_start, self.network.cluster_head, self.network.encoder.model.device
+        goal, head, device = (
+            self.config.head_start,
+            self.network.cluster_head,
+            self.network.encoder.model.device,
+        )
         optimizer = torch.optim.Adam(head.parameters(), lr=self.config.head_lr)
         for step in range(HEAD_START_STEPS if goal else 0):
             if step % 25 == 0:
@@ -296,7 +300,7 @@ class _MeanLosses:
 def last_step(n_texts: int, config: Config) -> int:
     """Return the step at which training ends if it does not settle before.
 
-    >>> last_step(450, Config(batch_size=200, max_steps=200, max_epochs=20))
+    >>> last_step(450, Config(batch_size=200, max_steps=100, max_epochs=20))
     40
     """
     if config.max_epochs == 0:

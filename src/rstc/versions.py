@@ -5,7 +5,16 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-PACKAGES = ("rstc", "torch", "transformers", "sentence-transformers", "scikit-learn", "scipy", "numpy", "pandas")
+PACKAGES = (
+    "rstc",
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "scikit-learn",
+    "scipy",
+    "numpy",
+    "pandas",
+)
 
 
 def versions() -> dict[str, str]:

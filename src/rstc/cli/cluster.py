@@ -23,7 +23,8 @@ def cluster(
     text_column: TextColumn = None,
     preset: Annotated[str, typer.Option(help="default, or paper for the paper's settings.")] = "default",
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated."),
     ] = None,
     seed: Seed = 0,
     format: Format = None,

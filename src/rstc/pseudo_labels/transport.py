@@ -150,7 +150,7 @@ def _cost(log_p: NDArray[np.float64] | Tensor) -> Tensor:
     if given.ndim != 2 or 0 in given.shape:
         raise InputError(f"log_p must have the shape (N, C) with N, C at least 1, got {tuple(given.shape)}")
     M = -given.to(torch.float64)
-    if torch.isnan(M).any() or (M == -torch.inf).any():
+    if bool((torch.isnan(M) | torch.isneginf(M)).any()):
         raise InputError("log_p holds NaN or +inf")
     best = M.min(1, keepdim=True).values
     if torch.isinf(best).any():
@@ -193,7 +193,8 @@ def _newton(M: Tensor, eps1: float, marginal: Marginal, tol: float, max_iter: in
     With costs far above eps1 the dual is all kinks and Newton's quadratic model of it is worthless. So the first
     problems have a larger eps1, each starts from the last one's g, and only the last is solved in full.
     """
-    g, steps = np.zeros(M.shape[1]), 0
+    g: Vector = np.zeros(M.shape[1])
+    steps = 0
     for sharpness in _sharpening(float(M.max()), eps1):
         goal = tol / 10 if sharpness == eps1 else 1e-3
         point = _dual(M, sharpness, marginal, g)
@@ -243,15 +244,18 @@ def _alternating(M: Tensor, eps1: float, marginal: Marginal, tol: float, max_ite
     ones, and h is found in a bracket, because ten bare Newton steps from h = 1 can miss it or end in NaN.
     """
     N, C = M.shape
-    g, b = torch.zeros(C, dtype=M.dtype, device=M.device), np.full(C, 1 / C)
-    for step in range(1, max_iter + 1):
+    g = torch.zeros(C, dtype=M.dtype, device=M.device)
+    b: Vector = np.full(C, 1 / C)
+    S, steps = torch.softmax(-M / eps1, dim=1), 0
+    while steps < max_iter:
+        steps += 1
         f = -eps1 * (torch.logsumexp((g - M) / eps1, dim=1, keepdim=True) + np.log(N))
         g = eps1 * (torch.from_numpy(np.log(b)).to(M.device) - torch.logsumexp((f - M) / eps1, dim=0))
         b = marginal(_numpy(g)).b
         S = torch.softmax((g - M) / eps1, dim=1)
         if np.abs(_numpy(S.mean(0)) - b).sum() <= tol:
             break
-    return S, b, step
+    return S, b, steps
 
 
 _METHODS: dict[str, tuple[Callable[[Tensor, float, Marginal, float, int], Solution], int]] = {

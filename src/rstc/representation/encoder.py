@@ -77,7 +77,8 @@ class Encoder(nn.Module):
             mask[row, : len(text)] = 1
         features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         device = self.model.device
-        return self.model({name: value.to(device) for name, value in features.items()})["sentence_embedding"]
+        E: Tensor = self.model({name: value.to(device) for name, value in features.items()})["sentence_embedding"]
+        return E
 
     @torch.inference_mode()
     def embed(

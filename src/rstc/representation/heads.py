@@ -20,6 +20,7 @@ class ClusteringNetwork(nn.Sequential):
             nn.ReLU(),
             nn.Linear(dim, n_clusters),
         )
+        self.n_clusters = n_clusters
 
     @torch.no_grad()
     def reorder(self, order: Tensor) -> None:
@@ -51,12 +52,13 @@ class Centroids(nn.Module):
         self.centroids.copy_(self.centroids[order])
 
 
-class ProjectingNetwork(nn.Sequential):
+class ProjectingNetwork(nn.Module):
     """G_z: embeddings (B, D) to points on the unit sphere (B, D2), where L_I compares them."""
 
     def __init__(self, dim: int, projected: int) -> None:
-        super().__init__(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, projected))
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, projected))
 
     def forward(self, E: Tensor) -> Tensor:
         """Return the projections, each of length one."""
-        return F.normalize(super().forward(E), dim=1)
+        return F.normalize(self.layers(E), dim=1)

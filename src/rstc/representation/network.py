@@ -43,7 +43,10 @@ class Network(nn.Module):
 
     @torch.inference_mode()
     def predict(
-        self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None, settle: bool = True
+        self,
+        tokens: Sequence[TokenIds],
+        progress: Callable[[int, int], None] | None = None,
+        settle: bool = True,
     ) -> Prediction:
         """Predict tokenised texts in evaluation mode.
 

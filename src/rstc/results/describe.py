@@ -76,7 +76,9 @@ def describe(
 def _keywords(texts: Sequence[str], cluster: NDArray[np.int64], n_clusters: int, most: int) -> list[list[str]]:
     """Find each cluster's words by class-based TF-IDF: share of the cluster's words times log(1 + mean / total)."""
     # Words are counted in their first few thousand characters: one text of a novel's length is still one text.
-    counter = CountVectorizer(stop_words="english", token_pattern=r"(?u)\b[^\W\d_][\w'’-]+\b", binary=True, max_features=50_000)
+    counter = CountVectorizer(
+        stop_words="english", token_pattern=r"(?u)\b[^\W\d_][\w'’-]+\b", binary=True, max_features=50_000
+    )
     try:
         counts = counter.fit_transform(text[:5000] for text in texts)  # (N, V)
     except ValueError:  # not one word in all the texts

@@ -1,0 +1,120 @@
+"""Does the trained clustering beat k-means of the embedding it starts from, and do its clusters survive?
+
+    python benchmarks/against_kmeans.py --data DIR [--sets sample tweet ...] [--seed 0] [--set name=value ...]
+
+DIR holds the benchmark sets as CSV with the columns label, text and, where there are ready-made views, text1 and
+text2. Each set's row is written to the result file as soon as it is there; sets that are in it are not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.preprocessing import normalize
+
+from rstc.config import make_config, parse_setting
+from rstc.estimator import RSTC
+from rstc.metrics import evaluate
+from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.representation.encoder import load_encoder
+from rstc.versions import versions
+
+KMEANS_SEEDS = 5  # k-means is cheap and varies; its row is the mean of these
+SETS = [
+    "sample",
+    "tweet",
+    "googlenews-t",
+    "stackoverflow",
+    "agnews",
+    "searchsnippets",
+    "biomedical",
+    "googlenews-s",
+    "googlenews-ts",
+]
+
+
+def load(name: str, data: Path) -> pd.DataFrame:
+    if name == "sample":
+        with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as path:
+            return pd.read_csv(path).rename(columns={"topic": "label"})
+    return pd.read_csv(data / f"{name}.csv")
+
+
+def scored(truth: Any, clusters: Any, seconds: float) -> dict[str, Any]:
+    scores = asdict(evaluate(list(truth), list(clusters)))
+    kept = {name: round(100 * scores[name], 2) for name in ("acc", "nmi", "ari")}
+    return kept | {"clusters": scores["n_clusters"], "seconds": round(seconds, 1)}
+
+
+def measure(name: str, data: Path, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
+    table = load(name, data)
+    texts, n_clusters = table.text.astype(str).tolist(), table.label.nunique()
+    config = make_config("default", settings)
+
+    start = time.perf_counter()
+    encoder = load_encoder(None, config.pooling, config.max_tokens, "cpu")
+    E = normalize(encoder.embed(encoder.tokenize(texts)).numpy())
+    encoded = time.perf_counter() - start
+    kmeans = []
+    for kmeans_seed in range(KMEANS_SEEDS):
+        start = time.perf_counter()
+        found = kmeans_labels(E, n_clusters, np.random.default_rng(kmeans_seed), config.kmeans_starts).labels
+        kmeans.append(scored(table.label, found, encoded + time.perf_counter() - start))
+
+    start = time.perf_counter()
+    views = (table.text1.tolist(), table.text2.tolist()) if "text1" in table else None
+    model = RSTC(n_clusters, random_state=seed, **settings).fit(texts, views=views)
+    return {
+        "set": name,
+        "texts": len(texts),
+        "asked_clusters": n_clusters,
+        "views": "word deletion" if views is None else "given",
+        "kmeans": {key: round(float(np.mean([run[key] for run in kmeans])), 2) for key in kmeans[0]},
+        "kmeans_acc_by_seed": [run["acc"] for run in kmeans],
+        "rstc": scored(table.label, model.labels_, time.perf_counter() - start)
+        | {"steps": model.n_iter_, "settled": model.settled_, "stages": model.seconds_},
+        "fewest_clusters_seen": min(entry["clusters"] for entry in model.history_),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--set", dest="settings", nargs="*", default=[])
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "against_kmeans.json")
+    given = parser.parse_args()
+    settings = dict(parse_setting(assignment) for assignment in given.settings)
+
+    result = json.loads(given.out.read_text()) if given.out.exists() else {"rows": []}
+    result |= {
+        "command": "python benchmarks/against_kmeans.py --data DIR "
+        + " ".join(["--set", *given.settings] if settings else []),
+        "seed": given.seed,
+        "config": make_config("default", settings).to_dict(),
+        "versions": versions(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
+    for name in given.sets:
+        if any(row["set"] == name for row in result["rows"]):
+            continue
+        row = measure(name, given.data, given.seed, settings)
+        result["rows"].append(row)
+        given.out.write_text(json.dumps(result, indent=1) + "\n")
+        print(json.dumps(row), file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The command line in real processes: what it prints, what it leaves, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def rstc(*arguments: Any, stdin: str | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rstc", *map(str, arguments)]
+    environment = {**os.environ, "COLUMNS": "120"}
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=cwd, env=environment, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def settings(tiny_encoder: str) -> list[str]:
+    values = {"encoder": tiny_encoder, "max_steps": 6, "batch_size": 32, "kmeans_starts": 1}
+    return [part for name, value in values.items() for part in ("--set", f"{name}={value}")]
+
+
+def test_help_shows_examples() -> None:
+    assert "rstc cluster tickets.csv --clusters 12 --out run" in rstc("cluster", "--help").stdout
+    assert {"cluster", "predict", "evaluate", "info", "demo"} <= set(rstc("--help").stdout.split())
+
+
+def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: list[str], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    clustered = rstc("cluster", tickets, "--clusters", 4, "--out", run, *settings)
+    assert clustered.returncode == 0, clustered.stderr
+    assert "keywords" in clustered.stdout
+    assert "120 texts in 4 clusters" in clustered.stdout
+    assert "training: 6 of 6" in clustered.stderr
+    assert "\x1b" not in clustered.stdout + clustered.stderr, "no terminal, no colours and no bars"
+
+    scored = rstc("evaluate", run / "clusters.csv", "--truth", "topic")
+    assert scored.returncode == 0
+    assert scored.stdout.startswith("ACC ")
+    assert "120 texts, 4 classes, 4 clusters" in scored.stdout
+    assert "password" in scored.stdout
+
+    told = rstc("info", run)
+    assert "trained on    120 texts" in told.stdout
+    assert "default, 0" in told.stdout
+    assert "eps2=0.01" in told.stdout
+
+    labelled = rstc("predict", run, tickets, "--out", tmp_path / "new.csv")
+    assert labelled.returncode == 0
+    assert (tmp_path / "new.csv").read_bytes() == (run / "clusters.csv").read_bytes()
+
+
+def test_the_same_seed_in_two_processes_gives_the_same_bytes(
+    tickets: Path, settings: list[str], tmp_path: Path
+) -> None:
+    files = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert rstc("cluster", tickets, "-k", 4, "-o", tmp_path / name, "--seed", seed, *settings).returncode == 0
+        files.append((tmp_path / name / "clusters.csv").read_bytes())
+    assert files[0] == files[1]
+    assert files[0] != files[2]
+
+
+def test_texts_come_through_a_pipe(texts_and_topics: Any, settings: list[str], tmp_path: Path) -> None:
+    done = rstc("cluster", "-", "-k", 4, "--out", "run", *settings, stdin="\n".join(texts_and_topics[0]), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "run" / "clusters.txt").read_text().splitlines()) == 120
+
+
+def test_missing_texts_are_counted_in_a_note(texts_and_topics: Any, settings: list[str], tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("\n".join([*texts_and_topics[0][:50], "", " "]) + "\n")
+    done = rstc("cluster", "in.txt", "-k", 3, "--out", "run", *settings, cwd=tmp_path)
+    assert "note: 2 of 52 rows hold no text and get no cluster" in done.stderr
+
+
+def test_mistakes_end_in_one_sentence_and_code_2(tickets: Path, settings: list[str], tmp_path: Path) -> None:
+    (tmp_path / "latin.csv").write_bytes("text\ncafé au lait\n".encode("cp1252"))
+    (tmp_path / "empty.csv").write_bytes(b"")
+    (tmp_path / "two.csv").write_text("title,body\nmy app,is slow\n")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"meow")
+    (tmp_path / "no_model").mkdir()
+    cases = {
+        ("cluster", "none.csv", "-k", 4, "-o", "run"): "there is no file none.csv",
+        ("cluster", "empty.csv", "-k", 4, "-o", "run"): "empty.csv is empty",
+        ("cluster", "latin.csv", "-k", 4, "-o", "run"): "not utf-8 text (byte 0xE9)",
+        ("cluster", "two.csv", "-k", 4, "-o", "run"): "several columns could hold the texts: title, body",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--text-column", "body"): "the columns are id, text, topic",
+        ("cluster", tickets, "-k", 1, "-o", "run"): "n_clusters=1",
+        ("cluster", tickets, "-k", 500, "-o", "run"): "n_clusters=500 needs at least 500 distinct texts",
+        ("cluster", tickets, "-k", 4, "-o", "photos"): "photos holds something that is not a run",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "eps3=1"): "did you mean 'eps1'",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--preset", "best"): "preset='best'",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "encoder=no/such"): "encoder='no/such'",
+        ("predict", "no_model", tickets, "-o", "out.csv"): "no model in no_model",
+        ("evaluate", tickets, "--truth", "label"): "no column 'label'",
+        ("info", "no_model"): "no model in no_model",
+    }
+    for arguments, sentence in cases.items():
+        done = rstc(*arguments, cwd=tmp_path)
+        assert done.returncode == 2, arguments
+        assert sentence in done.stderr, (arguments, done.stderr)
+        assert done.stderr.startswith("rstc: ")
+        assert done.stderr.count("\n") == 1, done.stderr
+    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "out.csv").exists()
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_usage_mistakes_end_in_code_2_too(tickets: Path) -> None:
+    assert rstc("cluster", tickets).returncode == 2
+    assert rstc("cluster", tickets, "-k", "many", "-o", "run").returncode == 2
+    assert rstc("frobnicate").returncode == 2
+
+
+def test_asking_for_help_does_not_load_torch() -> None:
+    code = (
+        "import sys\nsys.argv = ['rstc', '--help']\nfrom rstc.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\nassert 'torch' not in sys.modules, 'torch was loaded'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

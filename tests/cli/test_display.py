@@ -1,0 +1,61 @@
+"""What is shown: tables that fit, texts that cannot do harm, progress in both manners."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+import rstc.cli.display as display
+from rstc.cli.display import cluster_table, seconds_line, shorten, shown_progress
+
+CLUSTERS = [
+    {
+        "cluster": 0,
+        "size": 1234,
+        "confidence": 0.876,
+        "keywords": ["parcel", "late"],
+        "typical": ["[bold]where[/] is it\x1b[31m", "second", "third"],
+    }
+]
+
+
+def test_the_table_shows_texts_as_they_are_and_two_of_them() -> None:
+    console = Console(file=io.StringIO(), width=120)
+    console.print(cluster_table(CLUSTERS))
+    shown = console.file.getvalue()
+    assert "1,234" in shown
+    assert "0.88" in shown
+    assert "parcel, late" in shown
+    assert "[bold]where[/] is it" in shown
+    assert "\x1b" not in shown
+    assert "third" not in shown
+
+
+def test_long_texts_are_cut_to_one_line() -> None:
+    assert shorten("a\nb\tc   d", 20) == "a b c d"
+    assert shorten("x" * 50, 10) == "x" * 9 + "…"
+
+
+def test_time_is_told_longest_first() -> None:
+    assert seconds_line({"read": 0.01, "train": 60.04, "encode": 2.5}) == "train 60.0 s, encode 2.5 s"
+
+
+def test_without_a_terminal_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=False)
+    monkeypatch.setattr(display, "notes", console)
+    with shown_progress() as listen:
+        for done in range(1, 101):
+            listen("train", done, 100)
+    assert console.file.getvalue().splitlines() == ["training: 1 of 100", "training: 100 of 100"]
+
+
+def test_on_a_terminal_progress_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(display, "notes", console)
+    with shown_progress() as listen:
+        listen("encode", 5, 10)
+        listen("predict", 5, 0)
+    assert "encoding the texts" in console.file.getvalue()
+    assert "━" in console.file.getvalue()

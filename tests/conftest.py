@@ -1,0 +1,93 @@
+"""Shared by the tests: a tiny real encoder that is built on the spot, and texts whose clusters are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+TOPICS = {
+    "parcel": ["parcel", "late", "courier", "van", "depot", "tracking", "doorstep", "driver"],
+    "password": ["password", "login", "reset", "account", "locked", "code", "username", "email"],
+    "refund": ["refund", "money", "bank", "returned", "paid", "receipt", "credit", "transfer"],
+    "recipe": ["soup", "onion", "garlic", "pepper", "boil", "pan", "oven", "flour"],
+}
+
+
+def make_texts(sizes: dict[str, int], seed: int = 0) -> tuple[list[str], list[str]]:
+    """Return texts of five random words of their topic, and the topics."""
+    rng = np.random.default_rng(seed)
+    topics = [topic for topic, size in sizes.items() for _ in range(size)]
+    rng.shuffle(topics)
+    return [" ".join(rng.choice(TOPICS[topic], 5)) for topic in topics], topics
+
+
+@pytest.fixture(scope="session")
+def texts_and_topics() -> tuple[list[str], list[str]]:
+    return make_texts({"parcel": 60, "password": 30, "refund": 20, "recipe": 10})
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Build a two-layer BERT with random weights and a vocabulary of its own; return its folder."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny")
+    words = [word for topic in TOPICS.values() for word in topic]
+    letters = [chr(c) for c in range(97, 123)]
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *words,
+        *letters,
+        *("##" + c for c in letters),
+    ]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
+    bert = folder / "bert"
+    BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(bert)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=len(vocabulary),
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            max_position_embeddings=64,
+            initializer_range=0.3,
+        )
+        BertModel(config).save_pretrained(bert)
+    transformer = Transformer(str(bert))
+    model = SentenceTransformer(modules=[transformer, Pooling(32, pooling_mode="mean")], device="cpu")
+    model.save(str(folder / "model"), create_model_card=False)
+    return str(folder / "model")
+
+
+@pytest.fixture
+def quick(tiny_encoder: str) -> dict[str, object]:
+    """Settings that make a run of the tiny encoder take about a second."""
+    return {
+        "encoder": tiny_encoder,
+        "max_steps": 12,
+        "batch_size": 32,
+        "kmeans_starts": 3,
+        "trainable_layers": 1,
+    }
+
+
+@pytest.fixture
+def tickets(tmp_path: Path, texts_and_topics: tuple[list[str], list[str]]) -> Path:
+    """Return a CSV file with an id, a text and a topic in each row."""
+    import pandas as pd
+
+    texts, topics = texts_and_topics
+    path = tmp_path / "tickets.csv"
+    pd.DataFrame({"id": range(len(texts)), "text": texts, "topic": topics}).to_csv(path, index=False)
+    return path

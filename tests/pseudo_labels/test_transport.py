@@ -1,0 +1,186 @@
+"""The transport: its constraints, its optimum, and the inputs that break careless solvers."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rstc.errors import InputError, TransportWarning
+from rstc.pseudo_labels.transport import optimal_transport, saot
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    return torch.from_numpy(logits).log_softmax(1).numpy()
+
+
+def imbalanced(N: int = 800, C: int = 12, seed: int = 0) -> np.ndarray:
+    """Return log P of a confident network on classes from large to rare."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(C, N, p=rng.dirichlet(np.full(C, 0.3)))
+    logits = rng.normal(size=(N, C))
+    logits[np.arange(N), y] += 3
+    return log_softmax(logits)
+
+
+def assert_feasible(plan: np.ndarray, b: np.ndarray, tol: float = 1e-8) -> None:
+    N = len(plan)
+    assert (plan >= 0).all()
+    assert np.abs(plan.sum(1) - 1 / N).sum() <= tol
+    assert np.abs(plan.sum(0) - b).sum() <= tol
+    assert abs(b.sum() - 1) <= tol
+
+
+def objective(plan: np.ndarray, b: np.ndarray, log_p: np.ndarray, eps1: float, eps2: float) -> float:
+    """Eq. 2, written down as it stands in the paper."""
+    entropy = (plan * (np.log(plan) - 1)).sum()
+    return float((plan * -log_p).sum() + eps1 * entropy + eps2 * (-np.log(b) - np.log(1 - b)).sum())
+
+
+shapes = st.tuples(st.integers(1, 30), st.integers(2, 12))
+logits = shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=st.floats(-60, 60)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(logits, st.sampled_from([0.05, 0.1, 0.5]), st.sampled_from([1.0, 0.1, 0.01, 0.001]))
+def test_constraints_hold_to_1e_8_for_any_predictions(logits: np.ndarray, eps1: float, eps2: float) -> None:
+    t = saot(log_softmax(logits), eps1, eps2)
+    assert t.converged
+    assert t.residual <= 1e-8
+    assert_feasible(t.plan, t.b)
+
+
+def test_two_mirrored_texts_have_the_plan_computed_by_hand() -> None:
+    P = np.array([[0.9, 0.1], [0.1, 0.9]])
+    t = saot(np.log(P), eps1=0.5, eps2=0.01)
+    # By symmetry b = (1/2, 1/2) and g = 0, so a row is (0.9^2, 0.1^2) / (0.81 + 0.01) / N.
+    assert t.b == pytest.approx([0.5, 0.5], abs=1e-10)
+    assert t.plan == pytest.approx(np.array([[0.81, 0.01], [0.01, 0.81]]) / 0.82 / 2, abs=1e-10)
+
+
+@pytest.mark.parametrize("eps2", [0.1, 0.01, 0.001])
+def test_no_feasible_plan_nearby_is_better(eps2: float) -> None:
+    log_p, rng = imbalanced(N=60, C=5), np.random.default_rng(1)
+    t = saot(log_p, 0.1, eps2)
+    best = objective(t.plan, t.b, log_p, 0.1, eps2)
+    for _ in range(50):
+        rows = rng.dirichlet(np.ones(5), size=60) / 60
+        other = 0.99 * t.plan + 0.01 * rows
+        assert objective(other, other.sum(0), log_p, 0.1, eps2) > best
+
+
+def test_strong_penalty_makes_classes_equal_and_none_leaves_them_to_the_predictions() -> None:
+    log_p = imbalanced()
+    assert saot(log_p, 0.1, 1000.0).b == pytest.approx(np.full(12, 1 / 12), abs=1e-4)
+    free = torch.from_numpy(log_p / 0.1).softmax(1).mean(0).numpy()
+    assert saot(log_p, 0.1, 0.0).b == pytest.approx(free, abs=1e-12)
+    spread = [np.ptp(saot(log_p, 0.1, eps2).b) for eps2 in (1.0, 0.1, 0.01, 0.001)]
+    assert spread == sorted(spread)
+
+
+def test_newton_and_the_papers_alternation_agree_where_the_alternation_converges() -> None:
+    log_p = imbalanced()
+    newton, paper = (saot(log_p, 0.1, 0.1, method) for method in ("newton", "alternating"))
+    assert paper.converged
+    assert newton.iterations < paper.iterations
+    assert np.abs(newton.plan - paper.plan).sum() < 1e-6
+    assert np.abs(newton.b - paper.b).sum() < 1e-6
+
+
+def test_not_converged_is_a_typed_warning_with_the_residual() -> None:
+    with pytest.warns(TransportWarning) as caught:
+        t = saot(imbalanced(), 0.1, 0.001, method="alternating", max_iter=200)
+    assert not t.converged
+    assert t.residual > 0.01
+    assert caught[0].message.residual == t.residual
+    assert saot(imbalanced(), 0.1, 0.001).residual <= 1e-8
+
+
+HARD = {
+    "one-hot": np.eye(4)[[0, 1, 2, 3, 0, 0, 0, 1]],
+    "a class nobody can take": np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]),
+    "more classes than texts": np.eye(30)[[0, 1]],
+    "one text": np.array([[0.7, 0.3, 0.0]]),
+    "everything in one class": np.eye(6)[np.zeros(200, dtype=int)],
+    "equal rows": np.full((20, 5), 0.2),
+    "1e-300": np.where(np.eye(3)[[0, 1, 2, 2]] > 0, 1.0, 1e-300),
+}
+
+
+@pytest.mark.parametrize("P", HARD.values(), ids=HARD.keys())
+@pytest.mark.parametrize("eps2", [0.1, 0.01, 0.001])
+def test_exact_zeros_and_odd_shapes(P: np.ndarray, eps2: float) -> None:
+    with np.errstate(divide="ignore"):
+        t = saot(np.log(P), 0.1, eps2)
+    assert_feasible(t.plan, t.b)
+    assert (t.b > 0).all()
+
+
+def test_one_class_takes_everything() -> None:
+    t = saot(np.zeros((4, 1)))
+    assert t.b == pytest.approx([1.0])
+    assert t.plan == pytest.approx(np.full((4, 1), 0.25))
+
+
+def test_a_constant_added_to_a_row_changes_nothing() -> None:
+    log_p = imbalanced(N=50)
+    shifted = log_p + np.random.default_rng(0).normal(size=(50, 1)) * 10
+    assert saot(log_p).plan == pytest.approx(saot(shifted).plan, abs=1e-12)
+
+
+def test_the_same_kind_of_array_comes_out() -> None:
+    log_p = imbalanced(N=50)
+    numpy_result, torch_result = saot(log_p), saot(torch.from_numpy(log_p).float())
+    assert isinstance(numpy_result.plan, np.ndarray)
+    assert isinstance(numpy_result.b, np.ndarray)
+    assert isinstance(torch_result.plan, torch.Tensor)
+    assert isinstance(torch_result.b, torch.Tensor)
+    assert torch_result.plan.numpy() == pytest.approx(numpy_result.plan, abs=1e-6)
+
+
+def test_the_input_is_left_alone() -> None:
+    with np.errstate(divide="ignore"):
+        log_p = np.log(HARD["one-hot"])
+    before = log_p.copy()
+    saot(log_p)
+    assert np.array_equal(log_p, before)
+
+
+@pytest.mark.parametrize(
+    ("log_p", "options", "message"),
+    [
+        (np.array([[np.nan, 0.0]]), {}, "NaN"),
+        (np.array([[0.0, 0.0], [-np.inf, -np.inf]]), {}, "row 1"),
+        (np.zeros(3), {}, r"\(3,\)"),
+        (np.zeros((0, 3)), {}, r"\(0, 3\)"),
+        (np.zeros((2, 2)), {"eps1": 0.0}, "eps1=0.0"),
+        (np.zeros((2, 2)), {"eps2": -1.0}, "eps2=-1.0"),
+        (np.zeros((2, 2)), {"method": "magic"}, "'magic'"),
+    ],
+)
+def test_unusable_input_is_named(log_p: np.ndarray, options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        saot(log_p, **options)
+
+
+@pytest.mark.parametrize("method", ["newton", "alternating"])
+def test_a_given_class_distribution_is_met(method: str) -> None:
+    b = np.array([0.6, 0.2, 0.1, 0.1])
+    t = optimal_transport(imbalanced(N=200, C=4), b, 0.1, method, tol=1e-8)
+    assert_feasible(t.plan, b)
+
+
+def test_a_given_class_distribution_must_be_one() -> None:
+    with pytest.raises(InputError, match="2 positive shares"):
+        optimal_transport(np.zeros((3, 2)), np.array([0.9, 0.9]))
+
+
+def test_a_converged_run_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        saot(imbalanced())

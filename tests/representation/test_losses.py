@@ -1,0 +1,43 @@
+"""The two contrasts against their formulas, written out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from rstc.representation.losses import class_contrast, instance_contrast
+
+
+def test_class_contrast_is_the_sum_of_both_views_cross_entropies() -> None:
+    P1, P2 = torch.tensor([[0.5, 0.5], [0.2, 0.8]]), torch.tensor([[0.25, 0.75], [0.9, 0.1]])
+    Q = torch.tensor([0, 1])
+    by_hand = -(math.log(0.5) + math.log(0.8)) / 2 - (math.log(0.25) + math.log(0.1)) / 2
+    assert class_contrast(P1.log(), P2.log(), Q).item() == pytest.approx(by_hand, abs=1e-6)
+
+
+@pytest.mark.parametrize("tau", [1.0, 0.2])
+def test_instance_contrast_equals_the_double_loop_of_equations_5_and_6(tau: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    Z1, Z2 = (F.normalize(torch.randn(5, 4, generator=generator), dim=1) for _ in range(2))
+    Z, total = torch.cat([Z1, Z2]), 0.0
+    for i in range(10):
+        j = (i + 5) % 10
+        others = sum(math.exp(float(Z[i] @ Z[k]) / tau) for k in range(10) if k != i)
+        total -= math.log(math.exp(float(Z[i] @ Z[j]) / tau) / others)
+    assert instance_contrast(Z1, Z2, tau).item() == pytest.approx(total / 10, abs=1e-5)
+
+
+def test_instance_contrast_does_not_care_which_view_is_first() -> None:
+    Z1, Z2 = F.normalize(torch.randn(6, 3), dim=1), F.normalize(torch.randn(6, 3), dim=1)
+    assert instance_contrast(Z1, Z2, 0.5).item() == pytest.approx(instance_contrast(Z2, Z1, 0.5).item(), abs=1e-6)
+
+
+def test_gradient_pulls_partners_together() -> None:
+    Z1 = F.normalize(torch.tensor([[1.0, 0.2], [0.1, 1.0]]), dim=1).requires_grad_()
+    Z2 = F.normalize(torch.tensor([[1.0, -0.3], [-0.2, 1.0]]), dim=1)
+    instance_contrast(Z1, Z2, 0.5).backward()
+    moved = F.normalize(Z1.detach() - 0.01 * Z1.grad, dim=1)
+    assert ((moved * Z2).sum(1) > (Z1.detach() * Z2).sum(1)).all()

@@ -1,0 +1,43 @@
+"""Two views of every text: changed, never empty, never shifted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rstc.errors import InputError
+from rstc.representation.views import DrawnViews, WordDeletion, given_views
+
+
+def test_deletion_leaves_out_about_its_share_of_the_words() -> None:
+    text = " ".join(f"w{i}" for i in range(10_000))
+    kept = WordDeletion(0.1)([text], np.random.default_rng(0))[0].split()
+    assert len(kept) == pytest.approx(9000, abs=150)
+    assert set(kept) <= set(text.split())
+
+
+@given(st.lists(st.text(min_size=1).filter(str.strip), max_size=8), st.sampled_from([0.0, 0.1, 0.99]))
+def test_every_text_keeps_at_least_one_word_and_its_place(texts: list[str], share: float) -> None:
+    views = WordDeletion(share)(texts, np.random.default_rng(0))
+    assert len(views) == len(texts)
+    for text, view in zip(texts, views, strict=True):
+        assert view.strip()
+        assert set(view.split()) <= set(text.split())
+
+
+def test_drawn_views_differ_from_each_other_and_from_draw_to_draw() -> None:
+    views, rng = DrawnViews([" ".join("abcdefghijklmnop")], WordDeletion(0.3)), np.random.default_rng(0)
+    drawn = {text for _ in range(3) for view in views.draw(rng) for text in view}
+    assert len(drawn) == 6
+
+
+def test_where_a_given_view_is_missing_the_text_itself_stands_in() -> None:
+    views = given_views(["late parcel", "no refund"], (["slow parcel", None], ["", "no money"]))
+    assert views.draw(np.random.default_rng(0)) == (["slow parcel", "no refund"], ["late parcel", "no money"])
+
+
+def test_given_views_of_another_length_are_refused() -> None:
+    with pytest.raises(InputError, match="view 2 has 1 texts, but there are 2"):
+        given_views(["a", "b"], (["a", "b"], ["a"]))

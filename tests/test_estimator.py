@@ -1,0 +1,257 @@
+"""RSTC as scikit-learn and its users expect it."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
+
+from rstc import RSTC, CollapseWarning, Config, InputError, MissingTextWarning
+from rstc.metrics import evaluate
+
+Data = tuple[list[str], list[str]]
+
+
+@pytest.fixture(scope="module")
+def fitted(texts_and_topics: Data, tiny_encoder: str) -> RSTC:
+    settings = {"encoder": tiny_encoder, "max_steps": 30, "batch_size": 32, "kmeans_starts": 3}
+    return RSTC(4, random_state=0, **settings).fit(texts_and_topics[0])
+
+
+# -- what a user gets --------------------------------------------------------------------------------------------
+
+
+def test_fit_finds_the_topics_and_says_what_it_found(fitted: RSTC, texts_and_topics: Data) -> None:
+    texts, topics = texts_and_topics
+    assert evaluate(topics, fitted.labels_.tolist()).acc > 0.9
+    assert fitted.probabilities_.shape == (len(texts), 4)
+    assert fitted.probabilities_.sum(1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+    assert np.array_equal(fitted.probabilities_.argmax(1), fitted.labels_)
+    assert fitted.class_distribution_.sum() == pytest.approx(1)
+    assert fitted.n_iter_ == fitted.history_[-1]["step"] == 30
+    assert {"load", "encode", "start", "train", "renew"} <= set(fitted.seconds_)
+
+
+def test_predict_on_the_fitted_texts_equals_labels(fitted: RSTC, texts_and_topics: Data) -> None:
+    texts = texts_and_topics[0]
+    assert np.array_equal(fitted.predict(texts), fitted.labels_)
+    assert np.array_equal(fitted.predict_proba(texts).argmax(1), fitted.labels_)
+    assert fitted.transform(texts) == pytest.approx(fitted.embedding_, abs=1e-5)
+
+
+def test_one_text_at_a_time_gives_the_clusters_of_a_batch(fitted: RSTC, texts_and_topics: Data) -> None:
+    texts = texts_and_topics[0][:40]
+    assert [fitted.predict([text])[0] for text in texts] == fitted.predict(texts).tolist()
+
+
+def test_equal_texts_get_equal_clusters(fitted: RSTC) -> None:
+    texts = ["parcel soup refund code", "van", "parcel soup refund code"] * 5
+    P = fitted.predict_proba(texts)
+    assert (P[0::3] == P[0]).all()
+    assert (P[2::3] == P[0]).all()
+
+
+def test_same_seed_same_clusters(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts = texts_and_topics[0]
+    first, second = (RSTC(4, random_state=7, **quick).fit(texts) for _ in range(2))
+    assert np.array_equal(first.probabilities_, second.probabilities_)
+    assert np.array_equal(RSTC(4, random_state=7, **quick).fit_predict(texts), first.labels_)
+
+
+def test_ready_made_views_are_used(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts = texts_and_topics[0]
+    same = RSTC(4, random_state=0, **quick).fit(texts, views=(texts, texts))
+    other = RSTC(4, random_state=0, **quick).fit(texts, views=(texts, texts[::-1]))
+    assert same.history_[-1]["loss_instance"] < other.history_[-1]["loss_instance"]
+    with pytest.raises(InputError, match="view 1 has 2 texts"):
+        RSTC(4, **quick).fit(texts, views=(["a", "b"], texts))
+
+
+def test_an_encoder_may_be_an_object(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(quick.pop("encoder")), device="cpu")
+    fitted = RSTC(4, random_state=0, encoder=model, **quick).fit(texts_and_topics[0])
+    assert fitted.config_.encoder == "SentenceTransformer"
+    assert fitted.transform(["parcel"]).shape == (1, 32)
+
+
+def test_progress_is_told(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    news: list[tuple[str, int, int]] = []
+    RSTC(4, random_state=0, **quick).fit(texts_and_topics[0], progress=lambda *args: news.append(args))
+    assert [done for stage, done, _ in news if stage == "train"] == list(range(1, 13))
+
+
+# -- what a user may get wrong -----------------------------------------------------------------------------------
+
+
+def test_missing_texts_stay_without_a_cluster(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts: list[Any] = [*texts_and_topics[0], None, "", "  ", float("nan")]
+    views = (texts[::-1], texts)
+    with pytest.warns(MissingTextWarning, match=f"4 of {len(texts)} rows"):
+        model = RSTC(4, random_state=0, **quick).fit(texts, views=views)
+    assert model.labels_[-4:].tolist() == [-1] * 4
+    assert (model.labels_[:-4] >= 0).all()
+    assert not model.probabilities_[-4:].any()
+    assert model.predict([None, "parcel", ""]).tolist()[::2] == [-1, -1]
+    assert model.predict([]).shape == (0,)
+    assert model.predict_proba([None]).tolist() == [[0.0] * 4]
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "texts", "message"),
+    [
+        (1, ["a", "b"], "n_clusters=1"),
+        (2.5, ["a", "b"], "n_clusters=2.5"),
+        (5, ["a", "b", "a", "b", "c"], "n_clusters=5 needs at least 5 distinct texts, got 3"),
+        (2, [], "needs at least 2 distinct texts, got 0"),
+        (2, "one string", "got a single string"),
+        (2, ["a", 3], "text 1 is 3"),
+        (2, np.zeros((3, 2)), r"shape \(3, 2\)"),
+    ],
+)
+def test_texts_that_cannot_be_clustered_are_named(n_clusters: Any, texts: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RSTC(n_clusters).fit(texts)
+
+
+def test_predicting_before_fitting_is_an_error() -> None:
+    with pytest.raises(NotFittedError):
+        RSTC().predict(["a"])
+
+
+def test_clusters_that_nobody_needs_are_warned_of(quick: dict[str, Any]) -> None:
+    # Texts that differ only in what the encoder cannot see leave nothing to tell twenty clusters apart.
+    texts = ["parcel" + " " * i + "late" for i in range(1, 30)]
+    with pytest.warns(CollapseWarning, match="of 20 clusters"):
+        RSTC(20, random_state=0, **quick).fit(texts)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["🎉", "🔥 🔥", "مرحبا بالعالم", "שלום עולם", "你好世界", "\u200b.", "a" * 100_000, "x y " * 25_000],
+        ["same words again"] * 10_000 + ["another one", "parcel late"],
+    ],
+    ids=["odd characters and lengths", "ten thousand equal texts"],
+)
+def test_odd_texts_work(texts: list[str], quick: dict[str, Any]) -> None:
+    labels = RSTC(2, random_state=0, **quick).fit_predict(texts)
+    assert set(labels) <= {0, 1}
+    assert len({label for text, label in zip(texts, labels, strict=True) if text == texts[0]}) == 1
+
+
+# -- scikit-learn's contract -------------------------------------------------------------------------------------
+
+
+def test_every_setting_is_a_parameter() -> None:
+    parameters = set(inspect.signature(RSTC.__init__).parameters) - {"self"}
+    own = {"n_clusters", "preset", "random_state", "imbalance"}
+    assert parameters - own == {field.name for field in fields(Config)}
+
+
+def test_clone_and_parameters() -> None:
+    model = RSTC(5, eps2=0.3, preset="paper", imbalance="light")
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(eps2=0.4).eps2 == 0.4
+    with pytest.raises(ValueError, match="Invalid parameter 'epsilon'"):
+        model.set_params(epsilon=1)
+
+
+def test_works_inside_a_pipeline(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
+    lower = FunctionTransformer(lambda X: [text.lower() for text in X])
+    assert len(make_pipeline(lower, RSTC(4, random_state=0, **quick)).fit_predict(texts)) == len(texts)
+    classifier = make_pipeline(RSTC(4, random_state=0, **quick), LogisticRegression(max_iter=500)).fit(texts, topics)
+    assert classifier.score(texts, topics) > 0.9
+
+
+def test_works_in_a_grid_search(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
+    model = RSTC(4, random_state=0, **quick)
+    search = GridSearchCV(model, {"eps2": [0.01, 0.1]}, scoring="adjusted_rand_score", cv=2).fit(texts, topics)
+    assert search.best_params_["eps2"] in (0.01, 0.1)
+    assert search.best_estimator_.config_.eps2 == search.best_params_["eps2"]
+
+
+def test_pandas_series_and_feature_names(texts_and_topics: Data, fitted: RSTC) -> None:
+    series = pd.Series(texts_and_topics[0], index=range(100, 100 + len(texts_and_topics[0])))
+    assert np.array_equal(fitted.predict(series), fitted.labels_)
+    assert list(fitted.get_feature_names_out())[:2] == ["rstc0", "rstc1"]
+
+
+# The checks of check_estimator that need no numeric X all run here. The rest of them fit on random numbers in two
+# dimensions; RSTC's input is a list of strings (tags: string, one-dimensional), of which they have none, so that
+# scikit-learn itself leaves them out. What they claim is tested above on texts: fitting twice gives the same,
+# predict agrees with labels_, attributes appear only in fit, bad input is refused.
+CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_do_not_raise_errors_in_init_or_set_param",
+    "check_estimators_unfitted",
+    "check_mixin_order",
+]
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_scikit_learns_checks_that_need_no_numbers(name: str) -> None:
+    check = getattr(estimator_checks, name)
+    if name == "check_estimators_unfitted":
+        pytest.skip("it predicts on random numbers; test_predicting_before_fitting_is_an_error says the same of texts")
+    check("RSTC", RSTC())
+
+
+def test_check_estimator_has_nothing_to_say() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns that it has no texts to fit on
+        results = estimator_checks.check_estimator(RSTC(), on_skip=None, on_fail=None)
+    assert [result["check_name"] for result in results if result["status"] == "failed"] == []
+    assert len(results) >= 8
+
+
+# -- on disk -----------------------------------------------------------------------------------------------------
+
+
+def test_a_loaded_model_predicts_as_before(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    loaded = RSTC.load(tmp_path / "model")
+    texts = texts_and_topics[0]
+    assert np.array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
+    assert loaded.class_distribution_ == pytest.approx(fitted.class_distribution_)
+    assert loaded.history_ == fitted.history_
+    assert loaded.n_clusters == 4
+    assert loaded.config_ == fitted.config_
+    loaded.save(tmp_path / "again")
+    assert np.array_equal(RSTC.load(tmp_path / "again").predict(texts), fitted.labels_)
+
+
+def test_a_loaded_model_can_be_fitted_anew(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    again = RSTC.load(tmp_path / "model").fit(texts_and_topics[0])
+    assert again.n_iter_ == 30
+
+
+def test_a_model_found_by_k_means_is_saved_too(texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path) -> None:
+    model = RSTC(4, random_state=0, class_contrast=False, **quick).fit(texts_and_topics[0])
+    model.save(tmp_path / "model")
+    loaded = RSTC.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict(texts_and_topics[0]), model.labels_)

@@ -1,0 +1,114 @@
+"""The model on disk: open formats, every file checked, no network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rstc import RSTC, InputError
+
+
+@pytest.fixture(scope="module")
+def saved(texts_and_topics: tuple[list[str], list[str]], tiny_encoder: str, tmp_path_factory: Any) -> Path:
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    settings = {"encoder": tiny_encoder, "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
+    RSTC(4, random_state=0, **settings).fit(texts_and_topics[0]).save(folder)
+    return folder
+
+
+@pytest.fixture
+def copy(saved: Path, tmp_path: Path) -> Path:
+    import shutil
+
+    return Path(shutil.copytree(saved, tmp_path / "copy"))
+
+
+def test_the_encoder_opens_in_sentence_transformers(saved: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    theirs = SentenceTransformer(str(saved / "encoder"), device="cpu").encode(["parcel late"], show_progress_bar=False)
+    assert RSTC.load(saved).transform(["parcel late"]) == pytest.approx(np.asarray(theirs), abs=1e-5)
+
+
+def test_heads_are_safetensors_and_the_rest_is_json(saved: Path) -> None:
+    from safetensors import safe_open
+
+    with safe_open(saved / "heads.safetensors", framework="numpy") as heads:
+        assert {name.split(".")[0] for name in heads.keys()} == {"cluster_head", "projector"}  # noqa: SIM118
+    assert json.loads((saved / "model.json").read_text())["format_version"] == 1
+    kinds = {path.suffix for path in saved.rglob("*") if path.is_file()}
+    assert kinds <= {".json", ".safetensors", ".txt"}
+
+
+def test_loading_and_predicting_opens_no_socket(saved: Path, socket_disabled: None) -> None:
+    assert RSTC.load(saved).predict(["parcel late"]).shape == (1,)
+
+
+@pytest.mark.parametrize("name", ["heads.safetensors", "encoder/model.safetensors", "encoder/tokenizer.json"])
+def test_a_missing_file_is_named(name: str, copy: Path) -> None:
+    (copy / name).unlink()
+    with pytest.raises(InputError, match=f"incomplete: {name} is missing"):
+        RSTC.load(copy)
+
+
+@pytest.mark.parametrize("name", ["heads.safetensors", "encoder/model.safetensors", "encoder/config.json"])
+def test_an_altered_file_is_named(name: str, copy: Path) -> None:
+    content = bytearray((copy / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / name).write_bytes(content)
+    with pytest.raises(InputError, match=f"altered: {name}"):
+        RSTC.load(copy)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not the description of a model"),
+        ("[]", "not the description of a model"),
+        ('{"format_version": 99}', "format version 99"),
+        ('{"format_version": 1, "checksum": "0"}', "altered: model.json"),
+    ],
+)
+def test_an_unusable_description_is_named(content: str, message: str, copy: Path) -> None:
+    (copy / "model.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        RSTC.load(copy)
+
+
+def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no model in .*: model\.json is missing"):
+        RSTC.load(tmp_path)
+
+
+def test_saving_replaces_a_model_but_nothing_else(saved: Path, copy: Path, tmp_path: Path) -> None:
+    model = RSTC.load(saved)
+    model.save(copy)
+    assert RSTC.load(copy).predict(["parcel"]).shape == (1,)
+    other = tmp_path / "photos"
+    other.mkdir()
+    (other / "cat.jpg").write_bytes(b"meow")
+    with pytest.raises(InputError, match="is not a saved model"):
+        model.save(other)
+    assert [path.name for path in other.iterdir()] == ["cat.jpg"]
+
+
+def test_a_save_that_fails_leaves_nothing_behind(
+    saved: Path, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rstc.model_folder as module
+
+    model = RSTC.load(saved)
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+
+    def full_disk(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "save_file", full_disk)
+    with pytest.raises(InputError, match="No space left on device"):
+        model.save(copy)
+    assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]

@@ -1,0 +1,148 @@
+"""From a file to a run folder, and from a run folder to new labels."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from rstc import InputError, MissingTextWarning
+from rstc.run import cluster_file, predict_file
+from rstc.tables import read_table, table_writer
+
+Quick = dict[str, Any]
+
+
+@pytest.fixture
+def run(tickets: Path, quick: Quick, tmp_path: Path) -> Path:
+    cluster_file(str(tickets), tmp_path / "run", 4, settings=quick)
+    return tmp_path / "run"
+
+
+def test_a_run_folder_holds_clusters_summary_and_model(run: Path, tickets: Path) -> None:
+    assert sorted(path.name for path in run.iterdir()) == ["clusters.csv", "model", "summary.json"]
+    rows, given = pd.read_csv(run / "clusters.csv", dtype=str), pd.read_csv(tickets, dtype=str)
+    assert rows[given.columns].equals(given)
+    assert set(rows["cluster"]) == {"0", "1", "2", "3"}
+    assert rows["confidence"].astype(float).between(0, 1).all()
+
+
+def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["input"] == {
+        "file": "tickets.csv",
+        "format": "csv",
+        "text_column": "text",
+        "rows": 120,
+        "texts": 120,
+        "missing": 0,
+    }
+    assert sum(one["size"] for one in summary["clusters"]) == 120
+    first = summary["clusters"][0]
+    assert first["size"] >= summary["clusters"][1]["size"]
+    assert first["keywords"]
+    assert first["typical"]
+    assert first["doubtful"]
+    assert sum(summary["class_distribution"]) == pytest.approx(1)
+    assert summary["settings"]["batch_size"] == 32
+    assert summary["history"][-1]["step"] == summary["steps"]
+    assert {"read", "train", "describe"} <= set(summary["seconds"])
+    assert "torch" in summary["versions"]
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "txt"])
+def test_the_clusters_come_in_the_format_of_the_texts(
+    format: str, quick: Quick, texts_and_topics: Any, tmp_path: Path
+) -> None:
+    texts = texts_and_topics[0]
+    source = tmp_path / f"in.{format}"
+    with table_writer(source, format) as write:
+        write(pd.DataFrame({"text": texts}))
+    cluster_file(str(source), tmp_path / "run", 4, settings=quick)
+    rows = read_table(str(tmp_path / "run" / f"clusters.{format}"), format)
+    if format == "txt":  # cluster, confidence and text, with tabs between
+        assert [line.split("\t")[2] for line in rows["text"]] == texts
+    else:
+        assert rows["text"].tolist() == texts
+        assert {int(cluster) for cluster in rows["cluster"]} == {0, 1, 2, 3}
+
+
+def test_rows_without_a_text_stay_in_place(quick: Quick, texts_and_topics: Any, tmp_path: Path) -> None:
+    texts = ["", *texts_and_topics[0][:60], "  ", *texts_and_topics[0][60:]]
+    pd.DataFrame({"text": texts}).to_csv(tmp_path / "in.csv", index=False)
+    with pytest.warns(MissingTextWarning, match="2 of 122 rows"):
+        cluster_file(str(tmp_path / "in.csv"), tmp_path / "run", 4, settings=quick)
+    rows = pd.read_csv(tmp_path / "run" / "clusters.csv")
+    assert rows.index[rows["cluster"].isna()].tolist() == [0, 61]
+    assert rows.index[rows["confidence"].isna()].tolist() == [0, 61]
+
+
+def test_predicting_the_same_file_gives_the_same_clusters(run: Path, tickets: Path, tmp_path: Path) -> None:
+    assert predict_file(run, str(tickets), tmp_path / "new.csv") == (120, 120)
+    assert (tmp_path / "new.csv").read_bytes() == (run / "clusters.csv").read_bytes()
+    assert predict_file(run / "model", str(tickets), tmp_path / "new.jsonl") == (120, 120)
+    assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 120
+
+
+def test_prediction_streams(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times the rows take no more memory, because only a piece at a time is held."""
+    import rstc.run as module
+
+    stream = module.stream_tables
+    monkeypatch.setattr(module, "stream_tables", lambda *args: stream(*args, rows=500))
+    peaks = {}
+    for rows in (2_000, 20_000):
+        source = tmp_path / f"{rows}.txt"
+        source.write_text("\n".join(f"parcel late {'van depot ' * 20}" for i in range(rows)))
+        tracemalloc.start()
+        assert predict_file(run, str(source), tmp_path / "out.txt") == (rows, rows)
+        peaks[rows] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks[20_000] < 1.5 * peaks[2_000]
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tickets: Path, quick: Quick, tmp_path: Path) -> None:
+    other = tmp_path / "photos"
+    other.mkdir()
+    (other / "cat.jpg").write_bytes(b"meow")
+    with pytest.raises(InputError, match="not a run of rstc"):
+        cluster_file(str(tickets), other, 4, settings=quick, overwrite=True)
+    assert [path.name for path in other.iterdir()] == ["cat.jpg"]
+
+
+def test_an_earlier_run_is_replaced_only_when_asked(run: Path, tickets: Path, quick: Quick) -> None:
+    before = (run / "summary.json").read_bytes()
+    with pytest.raises(InputError, match="earlier run"):
+        cluster_file(str(tickets), run, 4, settings=quick)
+    assert (run / "summary.json").read_bytes() == before
+    cluster_file(str(tickets), run, 3, settings=quick, overwrite=True)
+    assert json.loads((run / "summary.json").read_text())["n_clusters"] == 3
+
+
+def test_a_run_that_fails_leaves_nothing_behind(
+    tickets: Path, quick: Quick, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rstc.model_folder as module
+
+    def full_disk(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "save_file", full_disk)
+    with pytest.raises(InputError, match="No space left on device"):
+        cluster_file(str(tickets), tmp_path / "run", 4, settings=quick)
+    assert [path.name for path in tmp_path.iterdir()] == ["tickets.csv"]
+
+
+def test_input_and_output_must_differ(run: Path, tickets: Path) -> None:
+    with pytest.raises(InputError, match="the same file"):
+        predict_file(run, str(tickets), tickets)
+
+
+def test_a_column_called_cluster_is_noticed_before_the_work(tmp_path: Path, quick: Quick) -> None:
+    (tmp_path / "in.csv").write_text("text,cluster\nparcel late,1\nno refund,2\n")
+    with pytest.raises(InputError, match="already has a column 'cluster'"):
+        cluster_file(str(tmp_path / "in.csv"), tmp_path / "run", 2, settings=quick)

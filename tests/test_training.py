@@ -1,0 +1,149 @@
+"""The loop: what it learns, what it leaves alone, and the paper's ablations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from rstc.config import Config, make_config
+from rstc.metrics import evaluate
+from rstc.representation.encoder import load_encoder
+from rstc.representation.heads import Centroids
+from rstc.representation.views import DrawnViews, WordDeletion
+from rstc.training import TrainResult, last_step, renewal_schedule, train
+
+
+def run(texts: list[str], quick: dict[str, Any], n_clusters: int = 4, seed: int = 0, **settings: Any) -> TrainResult:
+    config = make_config("default", {**quick, **settings})
+    encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu")
+    views = DrawnViews(texts, WordDeletion(config.deletion_share))
+    return train(texts, views, encoder, n_clusters, config, np.random.default_rng(seed))
+
+
+Data = tuple[list[str], list[str]]
+
+
+def test_known_topics_are_found(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
+    result = run(texts, quick, max_steps=40)
+    assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.9
+
+
+def test_clusters_are_numbered_by_size_and_b_with_them(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    result = run(texts_and_topics[0], quick, max_steps=40)
+    sizes = result.prediction.clusters.bincount(minlength=4).tolist()
+    assert sizes == sorted(sizes, reverse=True)
+    assert result.b.sum() == pytest.approx(1)
+    assert result.b.argmax() == 0
+    tokens = result.network.encoder.tokenize(texts_and_topics[0])
+    assert torch.equal(result.network.predict(tokens).clusters, result.prediction.clusters)
+
+
+def test_same_generator_same_result_and_torch_is_left_as_it_was(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    torch.manual_seed(123)
+    before = torch.get_rng_state()
+    first = run(texts_and_topics[0], quick)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(456)
+    second = run(texts_and_topics[0], quick)
+    assert torch.equal(first.prediction.log_p, second.prediction.log_p)
+    other = run(texts_and_topics[0], quick, seed=1)
+    assert not torch.equal(first.prediction.log_p, other.prediction.log_p)
+
+
+def weights(texts: list[str], quick: dict[str, Any], **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    before = load_encoder(quick["encoder"], "mean", 32, "cpu").state_dict()
+    return before, run(texts, quick, **settings).network.encoder.state_dict()
+
+
+def test_only_the_layers_that_may_learn_change(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    before, after = weights(texts_and_topics[0], quick, trainable_layers=1)
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed
+    assert all("layer.1." in name for name in changed)
+
+
+def test_with_no_trainable_layer_the_encoder_stays(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    before, after = weights(texts_and_topics[0], quick, trainable_layers=0)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_losses_fall(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    history = run(texts_and_topics[0], quick, max_steps=60, delta=0.0).history
+    assert history[-1]["loss_class"] < history[0]["loss_class"]
+    assert history[-1]["loss_instance"] < history[0]["loss_instance"]
+    assert all(entry["transport_residual"] <= 1e-8 for entry in history)
+
+
+def test_it_stops_when_the_clusters_settle(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    result = run(texts_and_topics[0], quick, max_steps=400, max_epochs=0, renewals=40, stop_interval=10, delta=0.05)
+    assert result.settled
+    assert result.steps < 400
+    assert result.history[-1]["changed"] < 0.05
+
+
+def test_fixed_uniform_classes_are_met(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    assert run(texts_and_topics[0], quick, labels="ot-uniform").b == pytest.approx(np.full(4, 0.25))
+
+
+def test_fixed_random_classes_are_the_seeds(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    first, again, other = (run(texts_and_topics[0], quick, labels="ot-random", seed=s).b for s in (0, 0, 1))
+    assert sorted(first) == pytest.approx(sorted(again))
+    assert sorted(first) != pytest.approx(sorted(other))
+
+
+def test_without_instance_contrast_only_the_projector_stays(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    result = run(texts_and_topics[0], quick, lambda_i=0.0)
+    assert result.history[-1]["loss_class"] > 0
+    assert all(p.grad is None or not p.grad.any() for p in result.network.projector.parameters())
+
+
+def test_without_class_contrast_clusters_come_from_k_means(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
+    result = run(texts, quick, class_contrast=False)
+    assert isinstance(result.network.cluster_head, Centroids)
+    assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.8
+    assert result.steps == 12
+
+
+def test_contrast_alone_comes_first_when_asked_for(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    history = run(texts_and_topics[0], quick, contrast_steps=5).history
+    assert (history[0]["step"], history[0]["loss_class"]) == (5, None)
+    assert history[-1]["step"] == 12
+    assert history[-1]["loss_class"] > 0
+
+
+def test_the_head_learns_its_first_labels_before_the_first_transport(
+    texts_and_topics: Data, quick: dict[str, Any]
+) -> None:
+    confidence = {
+        start: run(texts_and_topics[0], quick, head_start=start).history[0]["confidence"] for start in (0.0, 0.99)
+    }
+    assert confidence[0.99] > confidence[0.0] + 0.2
+
+
+def test_the_papers_preset_runs(texts_and_topics: Data, tiny_encoder: str) -> None:
+    settings = {"encoder": tiny_encoder, "max_steps": 60, "contrast_steps": 5, "first_renewal": 20}
+    config = make_config("paper", settings)
+    encoder = load_encoder(tiny_encoder, "mean", 32, "cpu")
+    texts = texts_and_topics[0]
+    views = DrawnViews(texts, WordDeletion(0.1))
+    result = train(texts, views, encoder, 4, config, np.random.default_rng(0))
+    assert min(entry["step"] for entry in result.history[1:]) >= 25
+    assert all(p.requires_grad for p in result.network.encoder.parameters())
+
+
+def test_schedule_is_dense_first_and_sparse_later() -> None:
+    steps = sorted(renewal_schedule(4000, make_config("paper", {"imbalance": "heavy"})))
+    gaps = np.diff(steps)
+    assert steps[0] >= 640
+    assert (np.diff(gaps) >= -1).all()
+    assert steps[-1] < 4000
+
+
+def test_small_sets_end_after_their_epochs() -> None:
+    config = Config(batch_size=10, max_steps=1000, max_epochs=3)
+    assert [last_step(n, config) for n in (5, 10, 100, 10_000)] == [3, 3, 30, 1000]
