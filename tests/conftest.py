@@ -34,24 +34,21 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
     folder = tmp_path_factory.mktemp("tiny")
     words = [word for topic in TOPICS.values() for word in topic]
     letters = [chr(c) for c in range(97, 123)]
-    vocabulary = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *words,
-        *letters,
-        *("##" + c for c in letters),
-    ]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = {piece: i for i, piece in enumerate([*special, *words, *letters, *("##" + c for c in letters)])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
     bert = folder / "bert"
-    BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(bert)
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(bert)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         config = BertConfig(
@@ -61,9 +58,13 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
             num_attention_heads=2,
             intermediate_size=64,
             max_position_embeddings=64,
-            initializer_range=0.3,
         )
-        BertModel(config).save_pretrained(bert)
+        bert_model = BertModel(config)
+        with torch.no_grad():  # words of one topic lie together, as a trained encoder would have them
+            for topic in TOPICS.values():
+                rows = [vocabulary[word] for word in topic]
+                bert_model.embeddings.word_embeddings.weight[rows] = torch.randn(32) + 0.5 * torch.randn(len(rows), 32)
+        bert_model.save_pretrained(bert)
     transformer = Transformer(str(bert))
     model = SentenceTransformer(modules=[transformer, Pooling(32, pooling_mode="mean")], device="cpu")
     model.save(str(folder / "model"), create_model_card=False)

@@ -149,7 +149,9 @@ def test_clusters_that_nobody_needs_are_warned_of(quick: dict[str, Any]) -> None
     ids=["odd characters and lengths", "ten thousand equal texts"],
 )
 def test_odd_texts_work(texts: list[str], quick: dict[str, Any]) -> None:
-    labels = RSTC(2, random_state=0, **quick).fit_predict(texts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CollapseWarning)  # two odd ones among ten thousand may end with the rest
+        labels = RSTC(2, random_state=0, **quick).fit_predict(texts)
     assert set(labels) <= {0, 1}
     assert len({label for text, label in zip(texts, labels, strict=True) if text == texts[0]}) == 1
 
@@ -198,34 +200,29 @@ def test_pandas_series_and_feature_names(texts_and_topics: Data, fitted: RSTC) -
 # scikit-learn itself leaves them out. What they claim is tested above on texts: fitting twice gives the same,
 # predict agrees with labels_, attributes appear only in fit, bad input is refused.
 CHECKS = [
-    "check_estimator_cloneable",
-    "check_estimator_tags_renamed",
-    "check_valid_tag_types",
-    "check_estimator_repr",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_get_params_invariance",
-    "check_set_params",
-    "check_do_not_raise_errors_in_init_or_set_param",
-    "check_estimators_unfitted",
-    "check_mixin_order",
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_estimator_tags_renamed,
+    estimator_checks.check_valid_tag_types,
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_set_params,
+    estimator_checks.check_mixin_order,
 ]
 
 
-@pytest.mark.parametrize("name", CHECKS)
-def test_scikit_learns_checks_that_need_no_numbers(name: str) -> None:
-    check = getattr(estimator_checks, name)
-    if name == "check_estimators_unfitted":
-        pytest.skip("it predicts on random numbers; test_predicting_before_fitting_is_an_error says the same of texts")
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_scikit_learns_checks_that_need_no_numbers(check: Any) -> None:
     check("RSTC", RSTC())
 
 
-def test_check_estimator_has_nothing_to_say() -> None:
+def test_check_estimator_finds_no_fault() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns that it has no texts to fit on
         results = estimator_checks.check_estimator(RSTC(), on_skip=None, on_fail=None)
-    assert [result["check_name"] for result in results if result["status"] == "failed"] == []
-    assert len(results) >= 8
+    assert results
+    assert {result["status"] for result in results} == {"passed"}
 
 
 # -- on disk -----------------------------------------------------------------------------------------------------

@@ -110,7 +110,15 @@ def _read_separated(path: str, file: Any, separator: str, rows: int) -> Iterator
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with more cells than the header
-            reader = pd.read_csv(file, sep=separator, dtype=str, keep_default_na=False, index_col=False, chunksize=rows)
+            reader = pd.read_csv(
+                file,
+                sep=separator,
+                dtype=str,
+                keep_default_na=False,
+                index_col=False,
+                skip_blank_lines=False,  # where there is one column, an empty line is a row without a text
+                chunksize=rows,
+            )
             for piece in reader:
                 yield piece.reset_index(drop=True)
     except pd.errors.EmptyDataError:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from rstc.cli import main
+
 
 def rstc(*arguments: Any, stdin: str | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "rstc", *map(str, arguments)]
@@ -76,7 +78,10 @@ def test_missing_texts_are_counted_in_a_note(texts_and_topics: Any, settings: li
     assert "note: 2 of 52 rows hold no text and get no cluster" in done.stderr
 
 
-def test_mistakes_end_in_one_sentence_and_code_2(tickets: Path, settings: list[str], tmp_path: Path) -> None:
+def test_mistakes_end_in_one_sentence_and_code_2(
+    tickets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "latin.csv").write_bytes("text\ncafé au lait\n".encode("cp1252"))
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "two.csv").write_text("title,body\nmy app,is slow\n")
@@ -92,7 +97,7 @@ def test_mistakes_end_in_one_sentence_and_code_2(tickets: Path, settings: list[s
         ("cluster", tickets, "-k", 1, "-o", "run"): "n_clusters=1",
         ("cluster", tickets, "-k", 500, "-o", "run"): "n_clusters=500 needs at least 500 distinct texts",
         ("cluster", tickets, "-k", 4, "-o", "photos"): "photos holds something that is not a run",
-        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "eps3=1"): "did you mean 'eps1'",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "eps3=1"): "did you mean 'eps2'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--preset", "best"): "preset='best'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "encoder=no/such"): "encoder='no/such'",
         ("predict", "no_model", tickets, "-o", "out.csv"): "no model in no_model",
@@ -100,14 +105,22 @@ def test_mistakes_end_in_one_sentence_and_code_2(tickets: Path, settings: list[s
         ("info", "no_model"): "no model in no_model",
     }
     for arguments, sentence in cases.items():
-        done = rstc(*arguments, cwd=tmp_path)
-        assert done.returncode == 2, arguments
-        assert sentence in done.stderr, (arguments, done.stderr)
-        assert done.stderr.startswith("rstc: ")
-        assert done.stderr.count("\n") == 1, done.stderr
+        monkeypatch.setattr(sys, "argv", ["rstc", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capfd.readouterr().err
+        assert ended.value.code == 2, arguments
+        assert sentence in said, (arguments, said)
+        assert said.startswith("rstc: ")
+        assert said.count("\n") == 1, said
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "out.csv").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
+    done = rstc("cluster", "none.csv", "-k", 4, "-o", "run", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "rstc: there is no file none.csv\n")
 
 
 def test_usage_mistakes_end_in_code_2_too(tickets: Path) -> None:

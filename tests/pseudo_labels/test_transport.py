@@ -175,6 +175,16 @@ def test_a_given_class_distribution_is_met(method: str) -> None:
     assert_feasible(t.plan, b)
 
 
+def test_groups_of_equal_texts_are_split_to_meet_given_classes() -> None:
+    # All of a group's texts cost the same, so that nothing moves until a whole group does: kinks everywhere.
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        C, groups = rng.integers(2, 15), rng.integers(1, 6)
+        log_p = log_softmax((rng.normal(size=(groups, C)) * rng.choice([0.5, 5, 50]))[rng.integers(groups, size=80)])
+        b = rng.random(C) + 1e-3
+        assert_feasible(optimal_transport(log_p, b / b.sum(), rng.choice([0.05, 0.1, 0.5])).plan, b / b.sum())
+
+
 def test_a_given_class_distribution_must_be_one() -> None:
     with pytest.raises(InputError, match="2 positive shares"):
         optimal_transport(np.zeros((3, 2)), np.array([0.9, 0.9]))

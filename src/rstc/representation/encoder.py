@@ -197,12 +197,29 @@ def _from_hub(name: str, device: str) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
 
     try:
-        return SentenceTransformer(name, device=device)
+        return SentenceTransformer(name, device=device, local_files_only=not _hub_in_reach())
     except Exception as problem:  # the hub client has many ways to say no; all mean the same to the user
         reason = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
         raise InputError(
             f"encoder={name!r} is neither a folder nor a model that the hub could give ({reason})"
         ) from problem
+
+
+def _hub_in_reach() -> bool:
+    """Tell whether the hub's address is known here: its client would try for a minute before it gives up."""
+    import socket
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
+
+    if HF_HUB_OFFLINE or getproxies():
+        return not HF_HUB_OFFLINE
+    try:
+        socket.getaddrinfo(urlsplit(ENDPOINT).hostname, 443)
+    except OSError:
+        return False
+    return True
 
 
 def _with_pooling(model: SentenceTransformer, pooling: str) -> SentenceTransformer:
