@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow check lint clean
+.PHONY: demo test test-slow check lint readme clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
@@ -21,6 +21,9 @@ lint: $(VENV)/installed-dev
 	$(BIN)/lint-imports
 
 check: test
+
+readme: $(VENV)/installed
+	$(BIN)/python benchmarks/tables.py
 
 # torch comes first and alone: asked for by its exact version, pip may take a CPU build.
 $(VENV)/torch: constraints.txt

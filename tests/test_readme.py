@@ -1,0 +1,34 @@
+"""The README says what is committed, and its Python example runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_readmes_numbers_are_those_of_the_committed_results() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "tables.py", "--check"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_python_example_runs(
+    texts_and_topics: Any, quick: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rstc
+
+    example = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert example is not None
+    monkeypatch.chdir(tmp_path)
+    for name, value in quick.items():  # the tiny encoder, a few steps
+        monkeypatch.setitem(rstc.RSTC.__init__.__kwdefaults__, name, value)
+    exec(example[1], {"texts": texts_and_topics[0]})
+    assert (tmp_path / "model" / "model.json").is_file()
