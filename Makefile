@@ -3,16 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow check lint readme clean
+.PHONY: demo test check lint readme clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
 
 test: lint
-	$(BIN)/pytest -m "not slow"
-
-test-slow: $(VENV)/installed-dev
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

@@ -84,7 +84,7 @@ def measure(name: str, data: Path, seed: int, settings: dict[str, Any]) -> dict[
         "kmeans_acc_by_seed": [run["acc"] for run in kmeans],
         "rstc": scored(table.label, model.labels_, time.perf_counter() - start)
         | {"steps": model.n_iter_, "settled": model.settled_, "stages": model.seconds_},
-        "fewest_clusters_seen": min(entry["clusters"] for entry in model.history_),
+        "fewest_clusters_seen": min(entry["clusters"] for entry in model.history_ if "clusters" in entry),
     }
 
 
@@ -98,8 +98,8 @@ def main() -> None:
     given = parser.parse_args()
     settings = dict(parse_setting(assignment) for assignment in given.settings)
 
-    result = json.loads(given.out.read_text()) if given.out.exists() else {"rows": []}
-    result |= {
+    result = json.loads(given.out.read_text()) if given.out.exists() else {}
+    made_with = {
         "command": "python benchmarks/against_kmeans.py --data DIR "
         + " ".join(["--set", *given.settings] if settings else []),
         "seed": given.seed,
@@ -107,6 +107,9 @@ def main() -> None:
         "versions": versions(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
+    if result and any(result[key] != made_with[key] for key in ("seed", "config")):
+        sys.exit(f"{given.out} was made with another seed or other settings; name another file with --out")
+    result = {"rows": [], **result, **made_with}
     for name in given.sets:
         if any(row["set"] == name for row in result["rows"]):
             continue

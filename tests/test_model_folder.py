@@ -91,9 +91,14 @@ def test_saving_replaces_a_model_but_nothing_else(saved: Path, copy: Path, tmp_p
     other = tmp_path / "photos"
     other.mkdir()
     (other / "cat.jpg").write_bytes(b"meow")
+    for name in ("cat.jpg", "model.json"):
+        (other / name).write_bytes(b"meow")
+        with pytest.raises(InputError, match="is not a saved model"):
+            model.save(other)
+        assert (other / "cat.jpg").read_bytes() == b"meow"
+    (copy / "notes.txt").write_text("mine")
     with pytest.raises(InputError, match="is not a saved model"):
-        model.save(other)
-    assert [path.name for path in other.iterdir()] == ["cat.jpg"]
+        model.save(copy)
 
 
 def test_a_save_that_fails_leaves_nothing_behind(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -88,30 +87,45 @@ def test_predicting_the_same_file_gives_the_same_clusters(run: Path, tickets: Pa
     assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 120
 
 
-def test_prediction_streams(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten times the rows take no more memory, because only a piece at a time is held."""
+def test_prediction_holds_one_piece_at_a_time(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import weakref
+
     import rstc.run as module
 
-    stream = module.stream_tables
-    monkeypatch.setattr(module, "stream_tables", lambda *args: stream(*args, rows=500))
-    peaks = {}
-    for rows in (2_000, 20_000):
-        source = tmp_path / f"{rows}.txt"
-        source.write_text("\n".join(f"parcel late {'van depot ' * 20}" for i in range(rows)))
-        tracemalloc.start()
-        assert predict_file(run, str(source), tmp_path / "out.txt") == (rows, rows)
-        peaks[rows] = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert peaks[20_000] < 1.5 * peaks[2_000]
+    stream, seen, most = module.stream_tables, [], 0
+
+    def watched(*args: Any) -> Any:
+        nonlocal most
+        for table in stream(*args, rows=100):
+            seen.append(weakref.ref(table))
+            most = max(most, sum(piece() is not None for piece in seen))
+            yield table
+            del table
+
+    monkeypatch.setattr(module, "stream_tables", watched)
+    (tmp_path / "in.txt").write_text("\n".join(f"parcel {i} late" for i in range(1000)))
+    assert predict_file(run, str(tmp_path / "in.txt"), tmp_path / "out.txt") == (1000, 1000)
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 1000
+    assert most <= 3
+
+
+def test_new_files_need_not_be_guessed_again(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("title,text\nlate again,refund\nno money,code\n")
+    assert predict_file(run, str(tmp_path / "in.csv"), tmp_path / "out.csv") == (2, 2)
+    (tmp_path / "one.txt").write_text("refund\n")
+    assert predict_file(run / "model", str(tmp_path / "one.txt"), tmp_path / "out.txt") == (1, 1)
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tickets: Path, quick: Quick, tmp_path: Path) -> None:
     other = tmp_path / "photos"
     other.mkdir()
     (other / "cat.jpg").write_bytes(b"meow")
-    with pytest.raises(InputError, match="not a run of rstc"):
-        cluster_file(str(tickets), other, 4, settings=quick, overwrite=True)
-    assert [path.name for path in other.iterdir()] == ["cat.jpg"]
+    for summary in (None, "{}", '{"clusters_found": 3}'):
+        if summary:
+            (other / "summary.json").write_text(summary)
+        with pytest.raises(InputError, match="not a run of rstc"):
+            cluster_file(str(tickets), other, 4, settings=quick, overwrite=True)
+        assert (other / "cat.jpg").read_bytes() == b"meow"
 
 
 def test_an_earlier_run_is_replaced_only_when_asked(run: Path, tickets: Path, quick: Quick) -> None:
@@ -137,9 +151,18 @@ def test_a_run_that_fails_leaves_nothing_behind(
     assert [path.name for path in tmp_path.iterdir()] == ["tickets.csv"]
 
 
-def test_input_and_output_must_differ(run: Path, tickets: Path) -> None:
+def test_outputs_that_cannot_be_are_refused_first(run: Path, tickets: Path, tmp_path: Path, quick: Quick) -> None:
     with pytest.raises(InputError, match="the same file"):
         predict_file(run, str(tickets), tickets)
+    with pytest.raises(InputError, match="there is no file"):
+        predict_file(run, str(tmp_path / "none.csv"), tickets)
+    with pytest.raises(InputError, match="plain text, which has no columns"):
+        predict_file(run, str(tickets), tmp_path / "out.txt")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        predict_file(run, str(tickets), tmp_path / "folder.csv")
+    with pytest.raises(InputError, match="is not a folder that can be written to"):
+        cluster_file(str(tickets), tickets / "run", 4, settings=quick)
 
 
 def test_a_column_called_cluster_is_noticed_before_the_work(tmp_path: Path, quick: Quick) -> None:

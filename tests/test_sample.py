@@ -7,11 +7,15 @@ import sys
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import normalize
 
 from rstc import RSTC
 from rstc.metrics import evaluate
+from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.representation.encoder import load_encoder
 
 SAMPLE = resources.files("rstc.samples") / "customer_messages.csv"
 
@@ -37,10 +41,16 @@ def fitted(sample: pd.DataFrame) -> RSTC:
     return RSTC(10, random_state=0, max_steps=8).fit(sample["text"])
 
 
-def test_a_few_steps_of_the_real_thing_find_most_topics(sample: pd.DataFrame, fitted: RSTC) -> None:
-    scores = evaluate(sample["topic"].tolist(), fitted.labels_.tolist())
-    assert scores.acc > 0.6
-    assert scores.n_clusters >= 9
+def test_a_few_steps_of_the_real_thing_are_better_than_k_means(sample: pd.DataFrame, fitted: RSTC) -> None:
+    trained = evaluate(sample["topic"].tolist(), fitted.labels_.tolist())
+    encoder = load_encoder(None, "mean", 32, "cpu")
+    E = normalize(encoder.embed(encoder.tokenize(sample["text"].tolist())).numpy())
+    starts = [kmeans_labels(E, 10, np.random.default_rng(seed), 10).labels.tolist() for seed in range(5)]
+    kmeans = [evaluate(sample["topic"].tolist(), labels) for labels in starts]
+    assert trained.acc > np.mean([scores.acc for scores in kmeans])
+    assert trained.nmi > np.mean([scores.nmi for scores in kmeans])
+    assert trained.n_clusters == 10
+    assert max(scores.acc for scores in kmeans) < 0.85, "the sample is too easy"
 
 
 def test_the_real_encoder_gives_one_text_the_cluster_it_has_in_a_batch(sample: pd.DataFrame, fitted: RSTC) -> None:
@@ -55,23 +65,3 @@ def test_two_processes_with_the_real_encoder_write_the_same_bytes(tmp_path: Path
             command = [sys.executable, "-m", "rstc", "cluster", str(path), "-k", "10", "-o", str(tmp_path / name)]
             subprocess.run([*command, "--set", "max_steps=4"], check=True, capture_output=True, timeout=300)
     assert (tmp_path / "a" / "clusters.csv").read_bytes() == (tmp_path / "b" / "clusters.csv").read_bytes()
-
-
-@pytest.mark.slow
-def test_the_demo_beats_k_means_of_the_same_embedding(sample: pd.DataFrame) -> None:
-    from rstc.pseudo_labels.initial import kmeans_labels
-
-    model = RSTC(10, random_state=0).fit(sample["text"])
-    trained = evaluate(sample["topic"].tolist(), model.labels_.tolist())
-    import numpy as np
-    from sklearn.preprocessing import normalize
-
-    from rstc.representation.encoder import load_encoder
-
-    encoder = load_encoder(None, "mean", 32, "cpu")
-    E = normalize(encoder.embed(encoder.tokenize(sample["text"].tolist())).numpy())
-    starts = [kmeans_labels(E, 10, np.random.default_rng(seed), 10).labels.tolist() for seed in range(5)]
-    scores = [evaluate(sample["topic"].tolist(), labels) for labels in starts]
-    assert trained.acc > np.mean([score.acc for score in scores])
-    assert trained.nmi > np.mean([score.nmi for score in scores])
-    assert trained.n_clusters == 10

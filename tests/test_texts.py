@@ -32,6 +32,10 @@ def test_texts_without_spaces_are_texts_too() -> None:
     assert find_text_column(pd.DataFrame({"n": ["1", "2"], "q": ["我的包裹在哪里", "无法登录账户"]})) == "q"
 
 
+def test_the_only_column_is_taken_whatever_it_holds() -> None:
+    assert find_text_column(pd.DataFrame({"q": ["refund", "login"]})) == "q"
+
+
 def test_a_table_of_numbers_holds_no_texts() -> None:
     with pytest.raises(InputError, match="no column holds texts; the columns are a, b"):
         find_text_column(pd.DataFrame({"a": ["1", "2"], "b": [0.5, 1.5]}))

@@ -6,15 +6,20 @@ and its authors' configuration say, as far as one preset can be.
 
 from __future__ import annotations
 
+import math
+import numbers
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
+import numpy as np
+
 from rstc.errors import InputError
 
+Pooling = Literal["mean", "cls", "max", "model"]
 LabelSource = Literal["saot", "ot-random", "ot-uniform"]
 Imbalance = Literal["balanced", "light", "heavy"]
 
@@ -25,7 +30,7 @@ class Config:
 
     # the encoder, Phi
     encoder: str | None = None  # folder or hub name of a Sentence-Transformers model; None: the embedded MiniLM
-    pooling: str = "mean"  # over the tokens of the last layer: mean, cls, max; model: the encoder's own
+    pooling: Pooling = "mean"  # over the tokens of the last layer: mean, cls, max; model: the encoder's own
     max_tokens: int = 32  # maximum input length
     trainable_layers: int | Literal["all"] = 1  # how many of the last transformer layers learn; 0: none
 
@@ -34,7 +39,7 @@ class Config:
     projection_dim: int = 128  # D2
 
     # the two views, X1 and X2
-    deletion_share: float = 0.1  # share of words left out of a view; the encoder's dropout comes on top
+    deletion_share: float = 0.1  # share of words left out of a view; dropout in the learning layers comes on top
 
     # the first labels
     kmeans_starts: int = 10  # runs of k-means, of which the best is kept
@@ -47,7 +52,7 @@ class Config:
     eps1: float = 0.1  # [epsilon_1] weight of the plan's entropy
     eps2: float = 0.01  # [epsilon_2] weight of the penalty on b
     transport_method: Literal["newton", "alternating"] = "newton"
-    renewals: int = 6  # how often Q is renewed up to the last step, at growing intervals
+    renewals: int = 6  # Q is renewed at the steps last * (i / (renewals - 1))^2, but not at the first and the last
     first_renewal: int = 0  # no renewal before this many steps with L_C
 
     # the losses
@@ -65,7 +70,9 @@ class Config:
     stop_interval: int = 50  # ...between two renewals that are at least this many steps apart
 
     def __post_init__(self) -> None:
-        """Reject values that cannot be used."""
+        """Take numbers of any library as plain ones, and reject values that cannot be used."""
+        for name, hint in _HINTS.items():
+            object.__setattr__(self, name, _coerced(name, getattr(self, name), _kinds(hint)))
         for name, least in _AT_LEAST.items():
             if not getattr(self, name) >= least:
                 raise InputError(f"{name}={getattr(self, name)!r} must be at least {least}")
@@ -79,7 +86,7 @@ class Config:
             if getattr(self, name) not in choices:
                 raise InputError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
         layers = self.trainable_layers
-        if layers != "all" and (not isinstance(layers, int) or layers < 0):
+        if layers != "all" and (isinstance(layers, str) or layers < 0):
             raise InputError(f"trainable_layers={layers!r} must be 'all' or a number from 0 on")
         if not self.class_contrast and self.lambda_i == 0:
             raise InputError("class_contrast=False with lambda_i=0 leaves nothing to learn from")
@@ -104,8 +111,23 @@ _AT_LEAST: dict[str, float] = {
     "stop_interval": 1,
 }
 _HINTS = typing.get_type_hints(Config)
-_CHOICES = {name: typing.get_args(_HINTS[name]) for name in ("labels", "transport_method")}
-_CHOICES["pooling"] = ("mean", "cls", "max", "model")
+_CHOICES = {name: typing.get_args(_HINTS[name]) for name in ("pooling", "labels", "transport_method")}
+
+
+def _coerced(name: str, value: Any, kinds: tuple[Any, ...]) -> Any:
+    """Return a value as one of the plain types that a setting may have."""
+    if value is None and type(None) in kinds:
+        return None
+    if isinstance(value, str) and str in kinds:
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        if bool in kinds:
+            return bool(value)
+    elif isinstance(value, numbers.Integral) and (int in kinds or float in kinds):
+        return int(value) if int in kinds else float(value)
+    elif isinstance(value, numbers.Real) and float in kinds and math.isfinite(value):
+        return float(value)
+    raise InputError(f"{name}={value!r} is not a value for this setting")
 
 
 def default() -> Config:
@@ -117,7 +139,8 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
     """Return the paper's settings for data of a declared imbalance.
 
     The paper sets eps2 by imbalance; its authors' configuration also varies the number of renewals and the steps
-    of L_I alone from set to set, of which each group's most common value is taken here.
+    of L_I alone from set to set, of which each group's most common value is taken here. They lay the renewals out
+    over 4,000 steps and stop at 3,000; here it is 3,000 steps with the renewals that fall into them.
     """
     try:
         eps2, renewals, contrast_steps = _PAPER_BY_IMBALANCE[imbalance]
@@ -134,15 +157,15 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         lambda_i=10.0,
         tau=1.0,
         encoder_lr=5e-6,
-        max_steps=4000,
+        max_steps=3000,
         max_epochs=0,
     )
 
 
 _PAPER_BY_IMBALANCE: dict[str, tuple[float, int, int]] = {
-    "balanced": (0.1, 50, 0),
-    "light": (0.01, 74, 600),
-    "heavy": (0.001, 82, 600),
+    "balanced": (0.1, 43, 0),  # of 50 in 4,000 steps
+    "light": (0.01, 64, 600),  # of 74
+    "heavy": (0.001, 71, 600),  # of 82
 }
 PRESETS = ("default", "paper")
 
@@ -212,5 +235,3 @@ def _parse_bool(text: str) -> bool:
 
 
 _PARSERS: dict[Any, Any] = {bool: _parse_bool, int: int, float: float, str: str}
-
-SETTING_NAMES = tuple(field.name for field in fields(Config))

@@ -47,7 +47,9 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
         class_distribution_: b, the estimated share of each cluster, (C,).
         history_: what was seen at each renewal of the pseudo-labels.
+        embedding_: the learned embedding of each fitted text, (N, D); zeros where there is no text.
         n_iter_: training steps taken.
+        n_texts_: how many texts it was fitted on.
         settled_: whether the clusters settled before the step limit.
         config_: all settings of the run.
         seconds_: where the time went.
@@ -144,7 +146,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         given = _as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
         texts = [text for text in given if text is not None]
-        _check_n_clusters(self.n_clusters, texts)
+        n_clusters = _checked_n_clusters(self.n_clusters, texts)
         if len(texts) < len(given):
             warnings.warn(MissingTextWarning(len(given) - len(texts), len(given)), stacklevel=2)
         pairs = _views(texts, present, len(given), views, config)
@@ -152,11 +154,11 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         timing = Progress(progress)
         with timing.stage("load"):
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, _device())
-        result = train(texts, pairs, encoder, self.n_clusters, config, _generator(self.random_state), timing)
+        result = train(texts, pairs, encoder, n_clusters, config, _generator(self.random_state), timing)
 
         found = len(result.prediction.clusters.unique())
-        if found < COLLAPSED * self.n_clusters:
-            warnings.warn(CollapseWarning(found, self.n_clusters), stacklevel=2)
+        if found < COLLAPSED * n_clusters:
+            warnings.warn(CollapseWarning(found, n_clusters), stacklevel=2)
         P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
         self._install(result.network, config)
         self.labels_ = _spread(result.prediction.clusters.numpy(), present, len(given), NO_CLUSTER)
@@ -165,6 +167,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.class_distribution_ = result.b
         self.history_ = result.history
         self.n_iter_ = result.steps
+        self.n_texts_ = len(texts)
         self.settled_ = result.settled
         self.seconds_ = timing.seconds
         return self
@@ -188,7 +191,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         present = [i for i, text in enumerate(given) if text is not None]
         tokens = self.network_.encoder.tokenize([text for text in given if text is not None])
         if tokens:
-            prediction = self.network_.predict(tokens)
+            prediction = self.network_.settle(tokens, self.network_.predict(tokens))
             clusters, P, E = prediction.clusters.numpy(), prediction.log_p.exp().numpy(), prediction.E.numpy()
         else:
             clusters = np.zeros(0, dtype=np.int64)
@@ -208,8 +211,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "n_iter": self.n_iter_,
             "settled": self.settled_,
             "preset": self.preset,
-            "random_state": self.random_state if isinstance(self.random_state, int) else None,
-            "n_texts": int((self.labels_ != NO_CLUSTER).sum()) if hasattr(self, "labels_") else None,
+            "random_state": int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
+            "n_texts": self.n_texts_,
         }
         save_model(Path(folder), self.network_, self.config_, facts)
 
@@ -230,6 +233,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         model.class_distribution_ = np.asarray(facts["class_distribution"])
         model.history_ = facts["history"]
         model.n_iter_ = facts["n_iter"]
+        model.n_texts_ = facts["n_texts"]
         model.settled_ = facts["settled"]
         return model
 
@@ -294,12 +298,13 @@ def _as_texts(X: Any) -> list[str | None]:
     return texts
 
 
-def _check_n_clusters(n_clusters: int, texts: list[str]) -> None:
-    if not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
+def _checked_n_clusters(n_clusters: Any, texts: list[str]) -> int:
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
         raise InputError(f"n_clusters={n_clusters!r} must be a whole number of at least 2")
     distinct = len(set(texts))
     if n_clusters > distinct:
         raise InputError(f"n_clusters={n_clusters} needs at least {n_clusters} distinct texts, got {distinct}")
+    return int(n_clusters)
 
 
 def _views(
@@ -312,13 +317,17 @@ def _views(
     """Return the given pairs of the texts that are there, or views to be drawn."""
     if views is None:
         return DrawnViews(texts, WordDeletion(config.deletion_share))
-    pairs = [list(view) for view in views]
-    if len(pairs) != 2:
-        raise InputError(f"views must be a pair, got {len(pairs)}")
-    for number, view in enumerate(pairs, start=1):
-        if len(view) != total:
-            raise InputError(f"view {number} has {len(view)} texts, but there are {total} texts")
-    return given_views(texts, ([pairs[0][i] for i in present], [pairs[1][i] for i in present]))
+    if len(views) != 2:
+        raise InputError(f"views must be a pair, got {len(views)}")
+    first, second = (_of_present(list(view), present, total, number) for number, view in enumerate(views, start=1))
+    return given_views(texts, first, second)
+
+
+def _of_present(view: list[Any], present: list[int], total: int, number: int) -> list[str | None]:
+    """Return a given view of the texts that are there."""
+    if len(view) != total:
+        raise InputError(f"view {number} has {len(view)} texts, but there are {total} texts")
+    return [clean(view[i]) for i in present]
 
 
 def _spread(values: NDArray[Any], present: list[int], total: int, missing: int) -> NDArray[Any]:

@@ -11,10 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +20,8 @@ from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
 from rstc.errors import InputError
-from rstc.representation.encoder import load_encoder, sha256
+from rstc.files import replaced_folder, sha256
+from rstc.representation.encoder import load_encoder
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.network import Network
 from rstc.versions import versions
@@ -46,7 +43,7 @@ class SavedModel:
 
 def save_model(folder: Path, network: Network, config: Config, facts: dict[str, Any]) -> None:
     """Write a network to a new folder, or in place of a saved model; it appears complete or not at all."""
-    if folder.exists() and not (folder / DESCRIPTION).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+    if folder.exists() and not (folder.is_dir() and _ours(folder)):
         raise InputError(f"{folder} exists and is not a saved model; choose another folder")
     with replaced_folder(folder) as new:
         network.encoder.save(new / ENCODER)
@@ -55,7 +52,7 @@ def save_model(folder: Path, network: Network, config: Config, facts: dict[str, 
         description = {
             "format_version": FORMAT_VERSION,
             "config": config.to_dict(),
-            "n_clusters": _n_clusters(network),
+            "n_clusters": network.cluster_head.n_clusters,
             "cluster_head": "centroids" if isinstance(network.cluster_head, Centroids) else "network",
             "versions": versions(),
             "facts": facts,
@@ -85,7 +82,10 @@ def load_model(folder: Path, device: str = "cpu") -> SavedModel:
     )
     network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
     try:
-        network.load_state_dict(load_file(folder / HEADS, device=device), strict=False)
+        state = load_file(folder / HEADS, device=device)
+        for name, module in (("cluster_head", network.cluster_head), ("projector", network.projector)):
+            own = {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
+            module.load_state_dict(own)
     except (SafetensorError, RuntimeError) as problem:
         raise InputError(f"the heads in {folder / HEADS} do not fit the model: {problem}") from problem
     return SavedModel(network.eval(), config, description["facts"])
@@ -108,27 +108,16 @@ def read_description(folder: Path) -> dict[str, Any]:
     return description
 
 
-@contextmanager
-def replaced_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that takes the place of `folder` if all goes well and vanishes if not."""
-    folder = folder.absolute()
-    new = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+def _ours(folder: Path) -> bool:
+    """Tell whether a folder is empty or holds nothing but a saved model."""
+    names = {path.name for path in folder.iterdir()}
+    if not names:
+        return True
     try:
-        new.mkdir(parents=True)
-        yield new
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-    except OSError as problem:
-        raise InputError(f"{folder} cannot be written: {problem.strerror or problem}") from problem
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-        if old.exists():
-            if folder.exists():
-                shutil.rmtree(old, ignore_errors=True)
-            else:
-                old.rename(folder)
+        read_description(folder)
+    except InputError:
+        return False
+    return names <= {DESCRIPTION, HEADS, ENCODER}
 
 
 def _files(folder: Path) -> list[str]:
@@ -139,8 +128,3 @@ def _checksum(description: dict[str, Any]) -> str:
     """Return the sha256 of everything in the description but the checksum itself."""
     content = {key: value for key, value in description.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _n_clusters(network: Network) -> int:
-    head = network.cluster_head
-    return len(head.centroids) if isinstance(head, Centroids) else head.n_clusters

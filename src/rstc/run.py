@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from rstc.config import make_config
 from rstc.errors import InputError
 from rstc.estimator import NO_CLUSTER, RSTC
+from rstc.files import check_writable
 from rstc.progress import Listener, Progress
 from rstc.results.describe import ClusterDescription, describe
-from rstc.results.run_folder import check_target, model_folder, write_run
+from rstc.results.run_folder import SUMMARY, check_target, find_model, read_summary, write_run
 from rstc.tables import STANDARD_INPUT, format_of, read_table, stream_tables, table_writer
-from rstc.texts import find_text_column, texts_of, with_clusters
+from rstc.texts import check_free_names, find_text_column, texts_of, with_clusters
 from rstc.versions import versions
 
 LONGEST_QUOTE = 500  # characters of a text that the summary quotes
@@ -46,7 +50,7 @@ def cluster_file(
         table = read_table(path, kind, encoding)
         column = find_text_column(table, text_column)
         texts = texts_of(table, column)
-        with_clusters(table.head(0), [], [])  # the names must be free
+        check_free_names(table)
     model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
     model.fit(texts, progress=listener)
     with progress.stage("describe"):
@@ -97,17 +101,22 @@ def predict_file(
 ) -> tuple[int, int]:
     """Label the texts of a file with a saved model, a piece at a time; return the numbers of rows and of texts."""
     kind, target = format_of(path, format), format_of(str(out))
-    if path != STANDARD_INPUT and out.exists() and out.samefile(path):
-        raise InputError(f"the input and the output are the same file: {out}")
+    if target == "txt" != kind:
+        raise InputError(f"{out} is plain text, which has no columns; write {kind} instead")
+    check_writable(out)
+    if out.is_dir():
+        raise InputError(f"{out} is a folder; give the name of a file")
     pieces = stream_tables(path, kind, encoding)
     first = next(pieces, None)
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
-    column = find_text_column(first, text_column)
-    model = RSTC.load(model_folder(folder))
+    if path != STANDARD_INPUT and out.exists() and out.samefile(path):
+        raise InputError(f"the input and the output are the same file: {out}")
+    column = find_text_column(first, text_column or _trained_column(folder, first))
+    model = RSTC.load(find_model(folder))
     rows = present = 0
     with table_writer(out, target) as write:
-        for table in _chain(first, pieces):
+        for table in itertools.chain([first], pieces):
             texts = texts_of(table, column)
             assigned = model.assign(texts)
             write(_labelled(table, texts, assigned.clusters, assigned.confidence))
@@ -118,12 +127,17 @@ def predict_file(
     return rows, present
 
 
-def _chain(first: Any, rest: Any) -> Any:
-    yield first
-    yield from rest
+def _trained_column(folder: Path, table: pd.DataFrame) -> str | None:
+    """Return the name of the column that the run was trained on, if the new table has it too."""
+    if not (folder / SUMMARY).is_file():
+        return None
+    column = str(read_summary(folder)["input"]["text_column"])
+    return column if column in table.columns else None
 
 
-def _labelled(table: Any, texts: list[str | None], clusters: Any, confidence: Any) -> Any:
+def _labelled(
+    table: pd.DataFrame, texts: list[str | None], clusters: NDArray[np.int64], confidence: NDArray[np.float32]
+) -> pd.DataFrame:
     """Return the table with clusters, none in the rows that hold no text."""
     there = [text is not None for text in texts]
     return with_clusters(
@@ -133,7 +147,7 @@ def _labelled(table: Any, texts: list[str | None], clusters: Any, confidence: An
     )
 
 
-def _entry(one: ClusterDescription, n_texts: int, b: Any) -> dict[str, Any]:
+def _entry(one: ClusterDescription, n_texts: int, b: NDArray[np.float64]) -> dict[str, Any]:
     """Return a cluster's entry in the summary."""
     entry = asdict(one) | {"share": one.size / n_texts, "estimated_share": float(b[one.cluster])}
     for quotes in ("typical", "doubtful"):

@@ -1,18 +1,19 @@
 """Tables in and out of files: CSV, TSV, JSON lines, Parquet and plain text, whole or as a stream of pieces.
 
 A table is a pandas DataFrame that gives back what came in: CSV cells stay the strings they were, JSON values stay
-as they were, Parquet columns keep their types. A file is written under a temporary name and renamed when complete.
+as they were, Parquet columns keep their types. Two things change: semicolons between the cells of a CSV come back as
+commas, and a lone surrogate, which is no character, as a question mark.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -22,11 +23,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rstc.errors import InputError
+from rstc.files import replaced_file
 
 SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "parquet": ".parquet", "txt": ".txt"}
 _FORMATS = {suffix: format for format, suffix in SUFFIXES.items()} | {".ndjson": "jsonl", ".pq": "parquet"}
 STANDARD_INPUT = "-"
 PLAIN_TEXT_COLUMN = "text"
+
+csv.field_size_limit(2**31 - 1)  # a cell may hold a long text; the module's own limit is 131,072 characters
 
 
 def format_of(path: str, given: str | None = None) -> str:
@@ -68,7 +72,7 @@ def stream_tables(path: str, format: str, encoding: str = "utf-8", rows: int = 1
         ) from problem
     except UnicodeError as problem:
         raise InputError(f"{_name(path)} is not {encoding} text: {_first_line(problem)}") from problem
-    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, pa.ArrowException) as problem:
+    except (csv.Error, pa.ArrowException) as problem:
         raise InputError(f"{_name(path)} cannot be read as {format}: {_first_line(problem)}") from problem
     except OSError as problem:
         raise InputError(f"{_name(path)} cannot be read: {problem.strerror or problem}") from problem
@@ -77,17 +81,11 @@ def stream_tables(path: str, format: str, encoding: str = "utf-8", rows: int = 1
 @contextmanager
 def table_writer(path: Path, format: str) -> Iterator[Callable[[pd.DataFrame], None]]:
     """Yield a function that appends a table to the file; the file appears, complete, only at the end."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with _WRITERS[format](temporary) as write:
+        with replaced_file(path) as temporary, _WRITERS[format](temporary) as write:
             yield write
-        os.replace(temporary, path)
-    except OSError as problem:
-        raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     except pa.ArrowException as problem:
         raise InputError(f"{path} cannot be written as {format}: {_first_line(problem)}") from problem
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 # -- readers: (path, encoding, rows) -> pieces -----------------------------------------------------------------
@@ -95,10 +93,10 @@ def table_writer(path: Path, format: str) -> Iterator[Callable[[pd.DataFrame], N
 
 def _read_csv(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
     with _open_text(path, encoding) as file:
-        header = file.readline()
+        first_line = file.readline()
         # A semicolon is what spreadsheets put where the comma is the decimal sign.
-        separator = max(",;\t", key=header.count)
-        yield from _read_separated(path, _Reread(header, file), separator, rows)
+        separator = max(",;\t", key=first_line.count)
+        yield from _read_separated(path, itertools.chain([first_line], file), separator, rows)
 
 
 def _read_tsv(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
@@ -106,23 +104,25 @@ def _read_tsv(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
         yield from _read_separated(path, file, "\t", rows)
 
 
-def _read_separated(path: str, file: Any, separator: str, rows: int) -> Iterator[pd.DataFrame]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # a row with more cells than the header
-            reader = pd.read_csv(
-                file,
-                sep=separator,
-                dtype=str,
-                keep_default_na=False,
-                index_col=False,
-                skip_blank_lines=False,  # where there is one column, an empty line is a row without a text
-                chunksize=rows,
+def _read_separated(path: str, lines: Iterable[str], separator: str, rows: int) -> Iterator[pd.DataFrame]:
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    names = next(reader, None)
+    if not names:
+        raise InputError(f"{_name(path)} is empty")
+    _check_names(path, names)
+    records: list[list[str]] = []
+    for cells in reader:
+        if len(cells) > len(names):
+            raise InputError(
+                f"line {reader.line_num} of {_name(path)} has {len(cells)} cells, but there are {len(names)} columns"
             )
-            for piece in reader:
-                yield piece.reset_index(drop=True)
-    except pd.errors.EmptyDataError:
-        raise InputError(f"{_name(path)} is empty") from None
+        if cells or len(names) == 1:  # in a single column an empty line is a row without a text
+            records.append(cells + [""] * (len(names) - len(cells)))
+        if len(records) == rows:
+            yield pd.DataFrame(records, columns=names, dtype=object)
+            records = []
+    if records:
+        yield pd.DataFrame(records, columns=names, dtype=object)
 
 
 def _read_json_lines(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
@@ -145,14 +145,29 @@ def _parse_record(path: str, number: int, line: str) -> dict[str, Any]:
         raise InputError(f"line {number} of {_name(path)} is not JSON: {_first_line(problem)}") from problem
     if not isinstance(record, dict):
         raise InputError(f"line {number} of {_name(path)} is not a JSON object")
+    if "\\ud" in line.lower():  # half of an emoji, as cut texts have them, can be written in no format
+        return {str(key): value for key, value in _without_surrogates(record).items()}
     return record
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return a JSON value with every lone surrogate in it replaced."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
 
 
 def _read_parquet(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
     source: Any = io.BytesIO(sys.stdin.buffer.read()) if path == STANDARD_INPUT else path
     with pq.ParquetFile(source) as file:
+        _check_names(path, file.schema_arrow.names)
         for batch in file.iter_batches(batch_size=rows):
-            yield batch.to_pandas(types_mapper=pd.ArrowDtype)
+            # Pandas' own notes in the file would turn a column into an index that is lost when written.
+            yield batch.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
 
 
 def _read_plain(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
@@ -176,20 +191,6 @@ _READERS: dict[str, Callable[[str, str, int], Iterator[pd.DataFrame]]] = {
 }
 
 
-class _Reread:
-    """A text stream whose first line was read already, put back in front."""
-
-    def __init__(self, first_line: str, rest: IO[str]) -> None:
-        self._start, self._rest = io.StringIO(first_line), rest
-
-    def read(self, size: int = -1) -> str:
-        return self._start.read(size) or self._rest.read(size)
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._start
-        yield from self._rest
-
-
 def _open_text(path: str, encoding: str, newline: str | None = "") -> IO[str]:
     """Open a file or standard input as text; a byte order mark is not part of it."""
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
@@ -207,6 +208,18 @@ def _open_text(path: str, encoding: str, newline: str | None = "") -> IO[str]:
 Append = Callable[[pd.DataFrame], None]
 
 
+def _aligned(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Give a piece the columns of the first piece, which are noted in `columns`."""
+    if not columns:
+        columns.extend(table.columns)
+    unexpected = [str(name) for name in table.columns if name not in columns]
+    if unexpected:
+        raise InputError(
+            f"a later row has {', '.join(unexpected)}, which the first rows do not have; write JSON lines instead"
+        )
+    return table if list(table.columns) == columns else table.reindex(columns=columns)
+
+
 @contextmanager
 def _text_file(path: Path) -> Iterator[IO[str]]:
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -219,9 +232,16 @@ def _write_separated(separator: str) -> Callable[[Path], AbstractContextManager[
     @contextmanager
     def write_to(path: Path) -> Iterator[Append]:
         with _text_file(path) as file:
+            columns: list[str] = []
 
             def append(table: pd.DataFrame) -> None:
-                table.to_csv(file, sep=separator, index=False, header=file.tell() == 0, lineterminator="\n")
+                first, aligned = not columns, _aligned(table, columns)
+                text = aligned.to_csv(None, sep=separator, index=False, header=first, lineterminator="\n")
+                if "\r" in text:  # which is quoted only if everything is
+                    text = aligned.to_csv(
+                        None, sep=separator, index=False, header=first, lineterminator="\n", quoting=csv.QUOTE_ALL
+                    )
+                file.write(text)
 
             yield append
 
@@ -248,10 +268,11 @@ def _write_json_lines(path: Path) -> Iterator[Append]:
 @contextmanager
 def _write_parquet(path: Path) -> Iterator[Append]:
     writer: pq.ParquetWriter | None = None
+    columns: list[str] = []
 
     def append(table: pd.DataFrame) -> None:
         nonlocal writer
-        data = pa.Table.from_pandas(table, preserve_index=False)
+        data = pa.Table.from_pandas(_aligned(table, columns), preserve_index=False)
         if writer is None:
             writer = pq.ParquetWriter(path, data.schema)
         writer.write_table(data.cast(writer.schema))
@@ -270,7 +291,7 @@ def _write_plain(path: Path) -> Iterator[Append]:
         def append(table: pd.DataFrame) -> None:
             others = [name for name in table.columns if name != PLAIN_TEXT_COLUMN]
             for row in table[[*others, PLAIN_TEXT_COLUMN]].astype(object).itertuples(index=False):
-                file.write("\t".join("" if pd.isna(cell) else str(cell) for cell in row) + "\n")
+                file.write("\t".join("" if cell is pd.NA else str(cell) for cell in row) + "\n")
 
         yield append
 
@@ -282,6 +303,12 @@ _WRITERS: dict[str, Callable[[Path], AbstractContextManager[Append]]] = {
     "parquet": _write_parquet,
     "txt": _write_plain,
 }
+
+
+def _check_names(path: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise InputError(f"{_name(path)} has more than one column called {twice[0]!r}; rename them first")
 
 
 def _name(path: str) -> str:

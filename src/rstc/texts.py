@@ -15,8 +15,8 @@ TEXT = "text"  # the column that is taken when several could be meant
 def find_text_column(table: pd.DataFrame, asked: str | None = None) -> str:
     """Return the name of the column that holds the texts.
 
-    It is the one asked for; else the only column that holds words, as numbers, dates and codes do not; else the
-    one called "text".
+    It is the one asked for; else the only column there is; else the only one that holds words, as numbers, dates
+    and codes do not; else the one called "text".
 
     >>> find_text_column(pd.DataFrame({"id": ["1", "2"], "message": ["late again", "app is down"]}))
     'message'
@@ -26,6 +26,8 @@ def find_text_column(table: pd.DataFrame, asked: str | None = None) -> str:
         if asked not in columns:
             raise InputError(f"there is no column {asked!r}; the columns are {_listed(columns)}")
         return asked
+    if len(columns) == 1:
+        return columns[0]
     candidates = [name for name in columns if _holds_words(table[name])]
     if len(candidates) == 1:
         return candidates[0]
@@ -57,13 +59,18 @@ def clean(value: Any) -> str | None:
     return text if text.strip() else None
 
 
+def check_free_names(table: pd.DataFrame) -> None:
+    """Refuse a table whose own columns have the names that ours will have."""
+    for name in ("cluster", "confidence"):
+        if name in table.columns:
+            raise InputError(f"the input already has a column {name!r}; rename or remove it first")
+
+
 def with_clusters(
     table: pd.DataFrame, clusters: Sequence[int | None], confidence: Sequence[float | None]
 ) -> pd.DataFrame:
     """Return the table with the columns `cluster` and `confidence`; rows without a text have neither."""
-    for name in ("cluster", "confidence"):
-        if name in table.columns:
-            raise InputError(f"the input already has a column {name!r}; rename or remove it first")
+    check_free_names(table)
     return table.assign(
         cluster=pd.array(list(clusters), dtype="Int64"),
         confidence=pd.array([None if share is None else round(share, 4) for share in confidence], dtype="Float64"),

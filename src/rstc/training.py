@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rstc.config import Config
+from rstc.errors import InputError
 from rstc.progress import Progress
 from rstc.pseudo_labels.initial import FirstLabels, kmeans_labels
 from rstc.pseudo_labels.transport import Transport, optimal_transport, saot
@@ -64,6 +65,9 @@ def train(
 ) -> TrainResult:
     """Cluster texts: train the encoder and its heads on labels that they help to make."""
     progress = progress or Progress()
+    steps = last_step(len(texts), config)
+    if config.class_contrast and contrast_steps(config) >= steps:
+        raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
     with torch.random.fork_rng(devices=_cuda_devices(encoder)):
@@ -103,7 +107,7 @@ class _Training:
         config = self.config
         if not config.class_contrast:
             return self._run_without_labels()
-        self._contrast_only(config.contrast_steps)
+        self._contrast_only(contrast_steps(config))
         labels = self._first_labels()
 
         renewal_steps = renewal_schedule(self.last_step, config)
@@ -112,7 +116,7 @@ class _Training:
         settled = False
         while self.step < self.last_step and not settled:
             if self.step in renewal_steps:
-                prediction = self._predict(settle=False)
+                prediction = self._predict()
                 transport = self._transport(prediction)
                 labels = torch.from_numpy(np.asarray(transport.plan)).argmax(1)
                 if tested is None or self.step - tested[0] >= config.stop_interval:
@@ -125,7 +129,7 @@ class _Training:
                 losses = _MeanLosses()
             if not settled:
                 losses.add(*self._learn(labels))
-        prediction = self._predict(settle=True)
+        prediction = self._predict()
         transport = self._transport(prediction)
         if not settled:
             self._record(losses, prediction, transport, _share_changed(tested, prediction))
@@ -140,7 +144,7 @@ class _Training:
         head = Centroids(E.shape[1], self.n_clusters, unit_length=self.config.unit_length)
         head.centroids.copy_(torch.from_numpy(found.centres))
         self.network = Network(self.network.encoder, head, self.network.projector)
-        prediction = self._predict(settle=True)
+        prediction = self._predict()
         sizes = prediction.clusters.bincount(minlength=self.n_clusters).double() / len(E)
         return self._finish(prediction, sizes.numpy(), settled=False)
 
@@ -238,9 +242,9 @@ class _Training:
             b = uniform if config.labels == "ot-uniform" else self.random_b
             return optimal_transport(log_p, b, config.eps1, config.transport_method)
 
-    def _predict(self, settle: bool) -> Prediction:
+    def _predict(self) -> Prediction:
         with self.progress.stage("renew"):
-            return self.network.predict(self.tokens, self.progress.advance, settle)
+            return self.network.predict(self.tokens, self.progress.advance)
 
     def _embed(self) -> Tensor:
         with self.progress.stage("encode"):
@@ -273,12 +277,12 @@ class _Training:
         )
 
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
-        """Number the clusters by size, the largest first."""
+        """Number the clusters by size, the largest first, and settle close calls under their new numbers."""
         sizes = prediction.clusters.bincount(minlength=self.n_clusters)
         order = sizes.argsort(descending=True, stable=True)
         self.network.cluster_head.reorder(order)
-        ordered = Prediction(prediction.log_p[:, order], prediction.E)
-        return TrainResult(self.network.eval(), ordered, b[order.numpy()], self.history, self.step, settled)
+        final = self.network.settle(self.tokens, self.network.judge(prediction.E))
+        return TrainResult(self.network.eval(), final, b[order.numpy()], self.history, self.step, settled)
 
 
 class _MeanLosses:
@@ -308,6 +312,11 @@ def last_step(n_texts: int, config: Config) -> int:
     return min(config.max_steps, config.max_epochs * max(n_texts // config.batch_size, 1))
 
 
+def contrast_steps(config: Config) -> int:
+    """Return the steps of L_I alone: none where L_I has no weight."""
+    return config.contrast_steps if config.lambda_i else 0
+
+
 def renewal_schedule(last_step: int, config: Config) -> frozenset[int]:
     """Return the steps at which Q is renewed: last_step * (i / (R - 1))^2, dense first, sparse later.
 
@@ -316,7 +325,7 @@ def renewal_schedule(last_step: int, config: Config) -> frozenset[int]:
     """
     intervals = max(config.renewals - 1, 1)
     steps = (round(last_step * (i / intervals) ** 2) for i in range(config.renewals))
-    first = config.contrast_steps + max(config.first_renewal, 1)
+    first = contrast_steps(config) + max(config.first_renewal, 1)
     return frozenset(step for step in steps if first <= step < last_step)
 
 

@@ -88,6 +88,8 @@ def test_mistakes_end_in_one_sentence_and_code_2(
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_bytes(b"meow")
     (tmp_path / "no_model").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "model.json").write_text('{"format_version": 1}')
     cases = {
         ("cluster", "none.csv", "-k", 4, "-o", "run"): "there is no file none.csv",
         ("cluster", "empty.csv", "-k", 4, "-o", "run"): "empty.csv is empty",
@@ -103,6 +105,8 @@ def test_mistakes_end_in_one_sentence_and_code_2(
         ("predict", "no_model", tickets, "-o", "out.csv"): "no model in no_model",
         ("evaluate", tickets, "--truth", "label"): "no column 'label'",
         ("info", "no_model"): "no model in no_model",
+        ("info", "broken"): "broken was altered",
+        ("predict", "no_model", "none.csv", "-o", tickets): "there is no file none.csv",
     }
     for arguments, sentence in cases.items():
         monkeypatch.setattr(sys, "argv", ["rstc", *map(str, arguments)])

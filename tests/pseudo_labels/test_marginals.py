@@ -1,4 +1,4 @@
-"""Class sizes: the root of Eq. 15, its sum, and its derivative."""
+"""Class sizes: the root of Eq. 14, its sum, and its derivative."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_sizes_are_a_distribution_and_follow_the_potentials(g: np.ndarray, eps2:
 def test_root_solves_the_quadratic(d: float, eps2: float) -> None:
     b = _root(np.array([d]), eps2)[0]
     assert 0 < b <= 1
-    # The stationarity of b from which Eq. 15 comes, multiplied by b (1 - b).
+    # The stationarity of b from which Eq. 14 comes, multiplied by b (1 - b).
     assert abs(d * b * (1 - b) - eps2 * (1 - 2 * b)) <= 1e-9 * max(1, abs(d))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,11 @@ def test_more_layers_than_there_are_is_an_error(tiny_encoder: str) -> None:
         load_encoder(tiny_encoder, "mean", 32, "cpu").train_layers(9)
 
 
+def test_more_tokens_than_the_encoder_reads_is_an_error(tiny_encoder: str) -> None:
+    with pytest.raises(InputError, match="max_tokens=65, but the encoder reads at most 64"):
+        load_encoder(tiny_encoder, "mean", 65, "cpu")
+
+
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max", "model"])
 def test_pooling_is_kept_when_saved(pooling: str, tiny_encoder: str, tmp_path: Path) -> None:
     encoder = load_encoder(tiny_encoder, pooling, 16, "cpu")
@@ -120,7 +126,14 @@ def test_a_model_given_as_an_object_is_copied(tiny_encoder: str) -> None:
     assert next(theirs.parameters()).any()
 
 
-def test_a_name_that_nobody_knows_is_said_so() -> None:
+def test_a_broken_folder_is_said_so(tiny_encoder: str, tmp_path: Path) -> None:
+    broken = Path(shutil.copytree(tiny_encoder, tmp_path / "broken"))
+    (broken / "model.safetensors").write_bytes(b"not tensors")
+    with pytest.raises(InputError, match="does not hold a Sentence-Transformers model"):
+        load_encoder(broken, "mean", 32, "cpu")
+
+
+def test_a_name_that_nobody_knows_is_said_so(socket_disabled: None) -> None:
     with pytest.raises(InputError, match="no/such-model"):
         load_encoder("no/such-model", "mean", 32, "cpu")
 

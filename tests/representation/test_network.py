@@ -23,11 +23,11 @@ def test_close_calls_are_decided_alone(tiny_encoder: str) -> None:
     network = tied_network(tiny_encoder)
     texts = ["parcel late", "soup onion garlic pepper boil pan oven flour", "refund money bank", "code"]
     tokens = network.encoder.tokenize(texts)
-    together = network.predict(tokens)
+    together = network.settle(tokens, network.predict(tokens))
     best = together.log_p.topk(2, dim=1).values
     assert (best[:, 0] - best[:, 1] < CLOSE_CALL).all()
     for i, row in enumerate(tokens):
-        alone = network.predict([row])
+        alone = network.settle([row], network.predict([row]))
         assert torch.equal(alone.log_p[0], together.log_p[i])
         assert torch.equal(alone.E[0], together.E[i])
 

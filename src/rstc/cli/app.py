@@ -53,9 +53,6 @@ def main() -> None:
     except InputError as mistake:
         _say(f"rstc: {mistake}")
         sys.exit(2)
-    except KeyboardInterrupt:
-        _say("rstc: stopped; nothing was written")
-        sys.exit(130)
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

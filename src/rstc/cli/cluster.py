@@ -71,7 +71,9 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
         _run(str(sample), out, 10, seed=seed, overwrite=overwrite)
     from rstc.cli.display import output
 
-    output.print(f"How well did it do? rstc evaluate {out / 'clusters.csv'} --truth topic", highlight=False)
+    output.print(
+        f"How well did it do? rstc evaluate {out / 'clusters.csv'} --truth topic", highlight=False, markup=False
+    )
 
 
 def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
@@ -87,6 +89,7 @@ def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
         f"{summary['input']['texts']:,} texts in {summary['clusters_found']} clusters; training {how} after "
         f"{summary['steps']} steps",
         highlight=False,
+        markup=False,
     )
-    output.print(f"Time: {seconds_line(summary['seconds'])}", highlight=False)
-    output.print(f"Written to {out}", highlight=False)
+    output.print(f"Time: {seconds_line(summary['seconds'])}", highlight=False, markup=False)
+    output.print(f"Written to {out}", highlight=False, markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ STAGES = {
 }
 SECONDS_BETWEEN_LINES = 15.0
 
-output = Console()
+output = Console() if Console().is_terminal or "COLUMNS" in os.environ else Console(width=110)
 notes = Console(stderr=True)
 
 

@@ -41,8 +41,12 @@ def evaluate(
     if len(pairs) < len(table):
         notes.print(f"note: {len(table) - len(pairs)} rows lack a cluster or a true class and are left out")
 
-    output.print(f"ACC {scores.acc:.2%}   NMI {scores.nmi:.2%}   ARI {scores.ari:.2%}", highlight=False)
-    output.print(f"{scores.n_texts:,} texts, {scores.n_classes} classes, {scores.n_clusters} clusters", highlight=False)
+    output.print(f"ACC {scores.acc:.2%}   NMI {scores.nmi:.2%}   ARI {scores.ari:.2%}", highlight=False, markup=False)
+    output.print(
+        f"{scores.n_texts:,} texts, {scores.n_classes} classes, {scores.n_clusters} clusters",
+        highlight=False,
+        markup=False,
+    )
     shown = Table("class", "size", "cluster", "recall", "precision")
     for row in scores.classes.itertuples(index=False):
         name, size, cluster, recall, precision = row

@@ -19,9 +19,9 @@ def info(
     """
     from rstc.cli.display import cluster_table, output
     from rstc.model_folder import read_description
-    from rstc.results.run_folder import SUMMARY, model_folder, read_summary
+    from rstc.results.run_folder import SUMMARY, find_model, read_summary
 
-    description = read_description(model_folder(folder))
+    description = read_description(find_model(folder))
     facts, config = description["facts"], description["config"]
     ended = "settled" if facts["settled"] else "stopped at its limit"
     seed = "not recorded" if facts["random_state"] is None else facts["random_state"]

@@ -36,4 +36,4 @@ def predict(
             folder, file, out, text_column=text_column, format=format, encoding=encoding, listener=listener
         )
     missing = f"; {rows - texts:,} hold no text and get no cluster" if texts < rows else ""
-    output.print(f"{rows:,} rows written to {out}{missing}", highlight=False)
+    output.print(f"{rows:,} rows written to {out}{missing}", highlight=False, markup=False)

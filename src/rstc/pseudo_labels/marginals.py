@@ -1,7 +1,7 @@
-"""How large the classes are: the class distribution b that a transport plan has to meet (Eq. 2, 13 to 18).
+"""How large the classes are: the class distribution b that a transport plan has to meet (Eq. 2, 13 to 19).
 
 A marginal answers one question of the dual solver: given the class potentials g (C,), which b minimises
-Psi(b) + <g, b>, at what value, and how does it bend? `penalised` is the paper's SAOT, where b is estimated
+penalty(b) + <g, b>, at what value, and how does it bend? `penalised` is the paper's SAOT, where b is estimated
 while the plan is sought; `fixed` is ordinary optimal transport, where b is given.
 """
 
@@ -19,11 +19,11 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ClassSizes:
-    """The minimiser of Psi(b) + <g, b> over the simplex.
+    """The minimiser of penalty(b) + <g, b> over the simplex.
 
     Attributes:
         b: the class distribution, (C,).
-        value: Psi(b) + <g, b>.
+        value: penalty(b) + <g, b>.
         bend: D, (C,), such that db/dg = D D^T / sum(D) - diag(D); zero where b does not move.
     """
 
@@ -45,18 +45,18 @@ def fixed(b: Vector) -> Marginal:
 
 
 def penalised(eps2: float) -> Marginal:
-    """Return SAOT's marginal, Psi(b) = eps2 * sum(-log b - log(1 - b)), for two classes or more."""
+    """Return SAOT's marginal, whose penalty is eps2 * sum(-log b - log(1 - b)), for two classes or more."""
 
     def sizes(g: Vector) -> ClassSizes:
         b = _class_sizes(g, eps2)
-        psi = -eps2 * (np.log(b) + np.log1p(-b)).sum()
-        return ClassSizes(b, float(psi + g @ b), 1 / (eps2 * (b**-2 + (1 - b) ** -2)))
+        penalty = -eps2 * (np.log(b) + np.log1p(-b)).sum()
+        return ClassSizes(b, float(penalty + g @ b), 1 / (eps2 * (b**-2 + (1 - b) ** -2)))
 
     return sizes
 
 
 def _class_sizes(g: Vector, eps2: float) -> Vector:
-    """Solve Eq. 15 and 17: b_j(h) for the h at which b sums to one."""
+    """Return b_j(h) (Eq. 17) for the h at which they sum to one (Eq. 18)."""
     C = len(g)
     # d at which a class has size 1/C. With h below min(g) - even every class is smaller than 1/C, with h above
     # max(g) - even every class is larger: a bracket in which the sum, monotone in h, must cross one.
@@ -71,7 +71,7 @@ def _class_sizes(g: Vector, eps2: float) -> Vector:
 
 
 def _root(d: Vector, eps2: float) -> Vector:
-    """Return the root of Eq. 15 in (0, 1), written without the 0/0 at d = 0 and without cancellation at d < 0."""
+    """Return the root of Eq. 14 in (0, 1), written without the 0/0 at d = 0 and without cancellation at d < 0."""
     radius = np.hypot(d, 2 * eps2)
     d_plus_radius = np.where(d > 0, d + radius, 4 * eps2**2 / (radius - np.minimum(d, 0)))
     return np.asarray(2 * eps2 / (d_plus_radius + 2 * eps2))

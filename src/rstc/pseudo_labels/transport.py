@@ -28,6 +28,7 @@ Array = TypeVar("Array", NDArray[np.float64], Tensor)
 # What log 0 becomes: an impossible class gets a finite price, because the penalty asks every class to hold
 # some mass even if no text can go there.
 LOG_ZERO = float(np.log(np.finfo(np.float64).tiny))
+NO_PENALTY = 1e-12  # an eps2 below this cannot be told from 0 in float64
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def saot(
     if not eps2 >= 0:
         raise InputError(f"eps2={eps2} must not be negative")
     C = log_p.shape[1] if log_p.ndim == 2 else 0
-    if eps2 == 0 or C == 1:  # nothing holds b back (or nothing can move it): g = 0 is the answer
+    if eps2 < NO_PENALTY or C == 1:  # nothing holds b back, or nothing can move it: g = 0 is the answer
         return _solve(log_p, eps1, None, method, tol, max_iter)
     return _solve(log_p, eps1, penalised(eps2), method, tol, max_iter)
 
@@ -179,7 +180,7 @@ class _DualPoint:
 
 
 def _dual(M: Tensor, eps1: float, marginal: Marginal, g: Vector) -> _DualPoint:
-    """Evaluate eps1 mean_i logsumexp((g - M_i) / eps1) - min_b(Psi(b) + <g, b>)."""
+    """Evaluate eps1 mean_i logsumexp((g - M_i) / eps1) - min_b(penalty(b) + <g, b>)."""
     logits = (torch.from_numpy(g).to(M.device) - M) / eps1
     total = torch.logsumexp(logits, dim=1, keepdim=True)
     S = (logits - total).exp_()
@@ -244,7 +245,7 @@ def _newton_step(M: Tensor, eps1: float, marginal: Marginal, point: _DualPoint) 
 
 
 def _alternating(M: Tensor, eps1: float, marginal: Marginal, tol: float, max_iter: int) -> Solution:
-    """Alternate f, g (Eq. 11, 12) and b (Eq. 16, 17) as Algorithm 1 does, in the log domain.
+    """Alternate f, g (Eq. 11, 12) and b (Eq. 17, 18) as Algorithm 1 does, in the log domain.
 
     Two departures, neither of which changes a fixed point: it starts from g = 0 and a uniform b instead of random
     ones, and h is found in a bracket, because ten bare Newton steps from h = 1 can miss it or end in NaN.

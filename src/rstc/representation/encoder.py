@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
+import copy
 import importlib.metadata
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rstc.errors import InputError
+from rstc.files import sha256
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -44,6 +46,8 @@ class Encoder(nn.Module):
     def __init__(self, model: SentenceTransformer, pooling: str, max_tokens: int) -> None:
         super().__init__()
         self.model = _with_pooling(model, pooling)
+        if max_tokens > _longest_input(self.model):
+            raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {_longest_input(self.model)}")
         self.max_tokens = max_tokens
         self.model.max_seq_length = max_tokens
         self._pad = self.model.tokenizer.pad_token_id or 0
@@ -121,7 +125,8 @@ class Encoder(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the encoder in Sentence-Transformers layout."""
-        self.model.save(str(folder), create_model_card=False)
+        with quiet():
+            self.model.save(str(folder), create_model_card=False)
 
 
 def load_encoder(
@@ -131,9 +136,6 @@ def load_encoder(
 
     A model given as an object is copied: training does not change the caller's.
     """
-    import copy
-
-    quiet_libraries()
     if source is None or source == EMBEDDED:
         model = _open_folder(embedded_folder(), device)
     elif not isinstance(source, (str, os.PathLike)):
@@ -165,21 +167,20 @@ def embedded_folder() -> Path:
     return weights.parent
 
 
-def sha256(path: Path) -> str:
-    """Return a file's sha256 in hexadecimal."""
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while block := file.read(1 << 20):
-            digest.update(block)
-        return digest.hexdigest()
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep transformers' progress bars and notices from what a caller shows, for as long as this lasts."""
+    from transformers.utils import logging
 
-
-def quiet_libraries() -> None:
-    """Keep transformers' progress bars and notices out of our output: the command line shows its own."""
-    import transformers
-
-    transformers.utils.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def _open_folder(folder: Path, device: str) -> SentenceTransformer:
@@ -187,9 +188,10 @@ def _open_folder(folder: Path, device: str) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
 
     try:
-        return SentenceTransformer(str(folder), device=device, local_files_only=True)
-    except (OSError, ValueError, KeyError) as problem:
-        raise InputError(f"{folder} does not hold a Sentence-Transformers model: {problem}") from problem
+        with quiet():
+            return SentenceTransformer(str(folder), device=device, local_files_only=True)
+    except Exception as problem:  # every library below has its own way to refuse a file; all mean the same here
+        raise InputError(f"{folder} does not hold a Sentence-Transformers model ({_reason(problem)})") from problem
 
 
 def _from_hub(name: str, device: str) -> SentenceTransformer:
@@ -197,12 +199,17 @@ def _from_hub(name: str, device: str) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
 
     try:
-        return SentenceTransformer(name, device=device, local_files_only=not _hub_in_reach())
-    except Exception as problem:  # the hub client has many ways to say no; all mean the same to the user
-        reason = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
+        with quiet():
+            return SentenceTransformer(name, device=device, local_files_only=not _hub_in_reach())
+    except Exception as problem:
         raise InputError(
-            f"encoder={name!r} is neither a folder nor a model that the hub could give ({reason})"
+            f"encoder={name!r} is neither a folder nor a model that the hub could give ({_reason(problem)})"
         ) from problem
+
+
+def _reason(problem: Exception) -> str:
+    lines = str(problem).strip().splitlines()
+    return lines[0] if lines else type(problem).__name__
 
 
 def _hub_in_reach() -> bool:
@@ -236,8 +243,14 @@ def _with_pooling(model: SentenceTransformer, pooling: str) -> SentenceTransform
     return SentenceTransformer(modules=[transformer, pool], device=str(model.device))
 
 
+def _longest_input(model: SentenceTransformer) -> int:
+    """Return how many tokens the transformer has positions for, as far as it or its tokenizer says."""
+    positions = getattr(getattr(model[0], "config", None), "max_position_embeddings", 0)
+    return min((n for n in (positions, model.tokenizer.model_max_length) if n and 0 < n < 10**6), default=10**6)
+
+
 def _transformer_layers(model: SentenceTransformer) -> nn.ModuleList:
-    """Find the stack of layers: the first list of two or more modules of one kind inside the transformer."""
+    """Find the stack of layers: the first list of modules of one kind inside the transformer."""
     for module in model[0].modules():
         if isinstance(module, nn.ModuleList) and len({type(layer) for layer in module}) == 1:
             return module

@@ -38,7 +38,7 @@ class Centroids(nn.Module):
 
     def __init__(self, dim: int, n_clusters: int, unit_length: bool) -> None:
         super().__init__()
-        self.unit_length = unit_length
+        self.n_clusters, self.unit_length = n_clusters, unit_length
         self.register_buffer("centroids", torch.zeros(n_clusters, dim))
 
     def forward(self, E: Tensor) -> Tensor:

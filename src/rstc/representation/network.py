@@ -41,29 +41,31 @@ class Network(nn.Module):
         self.projector = projector
         self.to(encoder.model.device)
 
+    def predict(self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None) -> Prediction:
+        """Predict tokenised texts in evaluation mode."""
+        return self.judge(self.encoder.embed(tokens, progress))
+
     @torch.inference_mode()
-    def predict(
-        self,
-        tokens: Sequence[TokenIds],
-        progress: Callable[[int, int], None] | None = None,
-        settle: bool = True,
-    ) -> Prediction:
-        """Predict tokenised texts in evaluation mode.
-
-        How a text is rounded depends a little on the texts it shares a batch with. With `settle`, close calls are
-        decided by encoding the text alone, so that a text's cluster depends on that text and nothing else.
-        """
+    def judge(self, E: Tensor) -> Prediction:
+        """Predict texts that are embedded already, a few thousand at a time."""
         self.eval()
-        E = self.encoder.embed(tokens, progress)
-        log_p = self._log_p(E)
-        if settle and log_p.shape[1] > 1:
-            best = log_p.topk(2, dim=1).values
-            for i in (best[:, 0] - best[:, 1] < CLOSE_CALL).nonzero().flatten().tolist():
-                E[i] = self.encoder([tokens[i]])[0].float().cpu()
-                log_p[i] = self._log_p(E[i : i + 1])[0]
-        return Prediction(log_p, E)
-
-    def _log_p(self, E: Tensor) -> Tensor:
-        """Return log P (N, C) of embeddings, a few thousand at a time."""
         device = self.encoder.model.device
-        return torch.cat([self.cluster_head(part.to(device)).log_softmax(1).cpu() for part in E.split(8192)])
+        log_p = [self.cluster_head(part.to(device)).log_softmax(1).cpu() for part in E.split(8192)]
+        return Prediction(torch.cat(log_p), E)
+
+    @torch.inference_mode()
+    def settle(self, tokens: Sequence[TokenIds], prediction: Prediction) -> Prediction:
+        """Decide close calls by encoding the text alone.
+
+        How a text is rounded depends a little on the texts it shares a batch with. Settled, a text's cluster
+        depends on that text and nothing else.
+        """
+        log_p, E = prediction.log_p.clone(), prediction.E.clone()
+        best = log_p.topk(2, dim=1).values
+        alone: dict[bytes, Prediction] = {}
+        for i in (best[:, 0] - best[:, 1] < CLOSE_CALL).nonzero().flatten().tolist():
+            key = tokens[i].tobytes()
+            if key not in alone:
+                alone[key] = self.judge(self.encoder([tokens[i]]).float().cpu())
+            log_p[i], E[i] = alone[key].log_p[0], alone[key].E[0]
+        return Prediction(log_p, E)

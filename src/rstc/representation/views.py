@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rstc.errors import InputError
-
 Augmenter = Callable[[Sequence[str], np.random.Generator], list[str]]
 
 
@@ -69,13 +67,6 @@ class GivenViews:
 Views = DrawnViews | GivenViews
 
 
-def given_views(texts: Sequence[str], views: tuple[Sequence[object], Sequence[object]]) -> GivenViews:
-    """Check ready-made pairs against the texts; where a view is missing or empty, the text itself stands in."""
-    for number, view in enumerate(views, start=1):
-        if len(view) != len(texts):
-            raise InputError(f"view {number} has {len(view)} texts, but there are {len(texts)} texts")
-    first, second = (
-        [made if isinstance(made, str) and made.strip() else text for made, text in zip(view, texts, strict=True)]
-        for view in views
-    )
-    return GivenViews(first, second)
+def given_views(texts: Sequence[str], first: Sequence[str | None], second: Sequence[str | None]) -> GivenViews:
+    """Return ready-made pairs; where one is missing, the text itself stands in."""
+    return GivenViews(*([made or text for made, text in zip(view, texts, strict=True)] for view in (first, second)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -96,4 +97,4 @@ def _keywords(texts: Sequence[str], cluster: NDArray[np.int64], n_clusters: int,
 
 def _distinct(texts: Sequence[str], order: NDArray[np.int64], most: int) -> list[str]:
     """Return the first few texts in this order, each only once."""
-    return list(dict.fromkeys(texts[i] for i in order[: 20 * most]))[:most]
+    return list(itertools.islice(dict.fromkeys(texts[i] for i in order), most))

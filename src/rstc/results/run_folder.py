@@ -10,22 +10,26 @@ from typing import Any
 import pandas as pd
 
 from rstc.errors import InputError
-from rstc.model_folder import replaced_folder
+from rstc.files import check_writable, replaced_folder
 from rstc.tables import SUFFIXES, table_writer
 
 SUMMARY = "summary.json"
 MODEL = "model"
+CLUSTERS = "clusters"
 
 
 def check_target(out: Path, overwrite: bool) -> None:
     """Refuse a folder that holds something else, or an earlier run that is not to be overwritten."""
+    check_writable(out)
     if not out.exists():
         return
     if not out.is_dir():
         raise InputError(f"{out} exists and is not a folder")
-    if not any(out.iterdir()):
+    names = {path.name for path in out.iterdir()}
+    if not names:
         return
-    if not (out / SUMMARY).is_file():
+    ours = {SUMMARY, MODEL, *(CLUSTERS + suffix for suffix in SUFFIXES.values())}
+    if SUMMARY not in names or not names <= ours or "clusters_found" not in read_summary(out):
         raise InputError(f"{out} holds something that is not a run of rstc; choose another folder")
     if not overwrite:
         raise InputError(f"{out} holds an earlier run; choose another folder or say --overwrite")
@@ -36,7 +40,7 @@ def write_run(
 ) -> None:
     """Write a run's folder; it appears complete or not at all."""
     with replaced_folder(out) as new:
-        with table_writer(new / f"clusters{SUFFIXES[format]}", format) as write:
+        with table_writer(new / f"{CLUSTERS}{SUFFIXES[format]}", format) as write:
             write(table)
         save_model(new / MODEL)
         (new / SUMMARY).write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -54,6 +58,6 @@ def read_summary(out: Path) -> dict[str, Any]:
     return summary
 
 
-def model_folder(folder: Path) -> Path:
+def find_model(folder: Path) -> Path:
     """Return the model's folder of a run's folder, or the folder itself if it is a model's."""
     return folder / MODEL if (folder / MODEL).is_dir() else folder
