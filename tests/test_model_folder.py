@@ -44,6 +44,10 @@ def test_heads_are_safetensors_and_the_rest_is_json(saved: Path) -> None:
     assert kinds <= {".json", ".safetensors", ".txt"}
 
 
+def test_whoever_may_read_one_file_may_read_all(saved: Path) -> None:
+    assert len({path.stat().st_mode for path in saved.rglob("*") if path.is_file()}) == 1
+
+
 def test_loading_and_predicting_opens_no_socket(saved: Path, socket_disabled: None) -> None:
     assert RSTC.load(saved).predict(["parcel late"]).shape == (1,)
 

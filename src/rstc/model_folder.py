@@ -60,6 +60,8 @@ def save_model(folder: Path, network: Network, config: Config, facts: dict[str, 
         }
         description["checksum"] = _checksum(description)
         (new / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
+        for name in _files(new):  # safetensors makes its files for the owner's eyes only
+            (new / name).chmod((new / DESCRIPTION).stat().st_mode)
 
 
 def load_model(folder: Path, device: str = "cpu") -> SavedModel:
