@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from rstc.config import Config, make_config
+from rstc.config import make_config
 from rstc.errors import InputError
 from rstc.metrics import evaluate
 from rstc.representation.encoder import load_encoder
 from rstc.representation.heads import Centroids
 from rstc.representation.views import DrawnViews, WordDeletion
-from rstc.training import TrainResult, last_step, renewal_schedule, train
+from rstc.training import TrainResult, train
 
 
 def run(texts: list[str], quick: dict[str, Any], n_clusters: int = 4, seed: int = 0, **settings: Any) -> TrainResult:
@@ -144,16 +144,3 @@ def test_the_papers_preset_runs(texts_and_topics: Data, tiny_encoder: str) -> No
     result = train(texts, views, encoder, 4, config, np.random.default_rng(0))
     assert min(entry["step"] for entry in result.history[1:]) >= 25
     assert all(p.requires_grad for p in result.network.encoder.parameters())
-
-
-def test_schedule_is_dense_first_and_sparse_later() -> None:
-    steps = sorted(renewal_schedule(3000, make_config("paper", {"imbalance": "heavy"})))
-    gaps = np.diff(steps)
-    assert steps[0] >= 640
-    assert (np.diff(gaps) >= -1).all()
-    assert steps[-1] < 3000
-
-
-def test_small_sets_end_after_their_epochs() -> None:
-    config = Config(batch_size=10, max_steps=1000, max_epochs=3)
-    assert [last_step(n, config) for n in (5, 10, 100, 10_000)] == [3, 3, 30, 1000]

@@ -27,6 +27,7 @@ from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNe
 from rstc.representation.losses import class_contrast, instance_contrast
 from rstc.representation.network import Network, Prediction
 from rstc.representation.views import Views
+from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
 
@@ -110,30 +111,19 @@ class _Training:
         self._contrast_only(contrast_steps(config))
         labels = self._first_labels()
 
-        renewal_steps = renewal_schedule(self.last_step, config)
-        losses = _MeanLosses()
-        tested: tuple[int, Tensor] | None = None
-        settled = False
-        while self.step < self.last_step and not settled:
-            if self.step in renewal_steps:
+        renewals = renewal_steps(self.last_step, config)
+        stop_test, losses = StopTest(config.stop_interval), _MeanLosses()
+        while True:
+            if self.step in renewals or self.step == self.last_step:
                 prediction = self._predict()
                 transport = self._transport(prediction)
-                labels = torch.from_numpy(np.asarray(transport.plan)).argmax(1)
-                if tested is None or self.step - tested[0] >= config.stop_interval:
-                    changed = _share_changed(tested, prediction)
-                    settled = changed is not None and changed < config.delta
-                    tested = self.step, prediction.clusters
-                    self._record(losses, prediction, transport, changed)
-                else:
-                    self._record(losses, prediction, transport, None)
-                losses = _MeanLosses()
-            if not settled:
-                losses.add(*self._learn(labels))
-        prediction = self._predict()
-        transport = self._transport(prediction)
-        if not settled:
-            self._record(losses, prediction, transport, _share_changed(tested, prediction))
-        return self._finish(prediction, np.asarray(transport.b), settled)
+                changed = stop_test.share_changed(self.step, prediction.clusters)
+                settled = changed is not None and changed < config.delta
+                self._record(losses, prediction, transport, changed)
+                if settled or self.step == self.last_step:
+                    return self._finish(prediction, np.asarray(transport.b), settled)
+                labels, losses = torch.from_numpy(np.asarray(transport.plan)).argmax(1), _MeanLosses()
+            losses.add(*self._learn(labels))
 
     def _run_without_labels(self) -> TrainResult:
         """RSTC-I: L_I alone, then k-means in the learned space."""
@@ -301,34 +291,6 @@ class _MeanLosses:
         return float(L_C), float(L_I)
 
 
-def last_step(n_texts: int, config: Config) -> int:
-    """Return the step at which training ends if it does not settle before.
-
-    >>> last_step(450, Config(batch_size=200, max_steps=100, max_epochs=20))
-    40
-    """
-    if config.max_epochs == 0:
-        return config.max_steps
-    return min(config.max_steps, config.max_epochs * max(n_texts // config.batch_size, 1))
-
-
-def contrast_steps(config: Config) -> int:
-    """Return the steps of L_I alone: none where L_I has no weight."""
-    return config.contrast_steps if config.lambda_i else 0
-
-
-def renewal_schedule(last_step: int, config: Config) -> frozenset[int]:
-    """Return the steps at which Q is renewed: last_step * (i / (R - 1))^2, dense first, sparse later.
-
-    >>> sorted(renewal_schedule(100, Config(renewals=6, first_renewal=10)))
-    [16, 36, 64]
-    """
-    intervals = max(config.renewals - 1, 1)
-    steps = (round(last_step * (i / intervals) ** 2) for i in range(config.renewals))
-    first = contrast_steps(config) + max(config.first_renewal, 1)
-    return frozenset(step for step in steps if first <= step < last_step)
-
-
 def _adam(network: Network, config: Config) -> torch.optim.Adam:
     """Return Adam with a rate for the encoder's learning parameters and one for the heads'."""
     learning = [p for p in network.encoder.parameters() if p.requires_grad]
@@ -337,11 +299,6 @@ def _adam(network: Network, config: Config) -> torch.optim.Adam:
     if learning:
         groups.append({"params": learning, "lr": config.encoder_lr})
     return torch.optim.Adam(groups)
-
-
-def _share_changed(tested: tuple[int, Tensor] | None, prediction: Prediction) -> float | None:
-    """Return the share of texts in another cluster than at the last stop test."""
-    return None if tested is None else (tested[1] != prediction.clusters).float().mean().item()
 
 
 def _random_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[np.float64]:
