@@ -158,6 +158,8 @@ def test_outputs_that_cannot_be_are_refused_first(run: Path, tickets: Path, tmp_
         predict_file(run, str(tmp_path / "none.csv"), tickets)
     with pytest.raises(InputError, match="plain text, which has no columns"):
         predict_file(run, str(tickets), tmp_path / "out.txt")
+    with pytest.raises(InputError, match="needs the name of a file"):
+        predict_file(run, str(tickets), Path("-"))
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="is a folder"):
         predict_file(run, str(tickets), tmp_path / "folder.csv")

@@ -147,7 +147,7 @@ def test_another_encoding_can_be_named(tmp_path: Path) -> None:
         ("empty.txt", b"", "holds no rows"),
         ("wide.csv", b"a,b\n1,2\n1,2,3\n", r"line 3 of .* has 3 cells, but there are 2 columns"),
         ("twice.csv", b"a,b,a\n1,2,3\n", r"more than one column called 'a'"),
-        ("open.csv", b'a,b\n1,"2\n', "cannot be read as csv"),
+        ("open.csv", b'a,b\n1,"2\n', r"line 2 of .* cannot be read as csv, look at its quotes"),
         ("bad.jsonl", b'{"text": "a"}\n{"text": \n', "line 2 .* is not JSON"),
         ("list.jsonl", b"[1, 2]\n", "line 1 .* is not a JSON object"),
         ("fake.parquet", b"not parquet at all", "cannot be read as parquet"),
@@ -163,7 +163,7 @@ def test_missing_files_folders_and_unknown_formats_are_named(tmp_path: Path) -> 
     with pytest.raises(InputError, match="there is no file"):
         read_table(str(tmp_path / "none.csv"), "csv")
     with pytest.raises(InputError, match="is a folder"):
-        read_table(str(tmp_path), "csv")
+        format_of(str(tmp_path))
     with pytest.raises(InputError, match=r"cannot tell the format of notes\.docx"):
         format_of("notes.docx")
     with pytest.raises(InputError, match="format 'xml'"):

@@ -100,6 +100,8 @@ def predict_file(
     listener: Listener | None = None,
 ) -> tuple[int, int]:
     """Label the texts of a file with a saved model, a piece at a time; return the numbers of rows and of texts."""
+    if str(out) == STANDARD_INPUT:
+        raise InputError("the output needs the name of a file")
     kind, target = format_of(path, format), format_of(str(out))
     if target == "txt" != kind:
         raise InputError(f"{out} is plain text, which has no columns; write {kind} instead")

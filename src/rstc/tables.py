@@ -45,6 +45,8 @@ def format_of(path: str, given: str | None = None) -> str:
         return given
     if path == STANDARD_INPUT:
         return "txt"
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder, not a file")
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise InputError(f"cannot tell the format of {path} by its ending; known are {', '.join(_FORMATS)}")
@@ -62,7 +64,7 @@ def read_table(path: str, format: str, encoding: str = "utf-8") -> pd.DataFrame:
 def stream_tables(path: str, format: str, encoding: str = "utf-8", rows: int = 10_000) -> Iterator[pd.DataFrame]:
     """Read a file in pieces of up to `rows` rows."""
     if path != STANDARD_INPUT and not Path(path).is_file():
-        raise InputError(f"{path} is a folder, not a file" if Path(path).is_dir() else f"there is no file {path}")
+        raise InputError(f"there is no file {path}")
     try:
         yield from _READERS[format](path, encoding, rows)
     except UnicodeDecodeError as problem:
@@ -111,7 +113,7 @@ def _read_separated(path: str, lines: Iterable[str], separator: str, rows: int) 
         raise InputError(f"{_name(path)} is empty")
     _check_names(path, names)
     records: list[list[str]] = []
-    for cells in reader:
+    for cells in _with_line_numbers(path, reader):
         if len(cells) > len(names):
             raise InputError(
                 f"line {reader.line_num} of {_name(path)} has {len(cells)} cells, but there are {len(names)} columns"
@@ -123,6 +125,15 @@ def _read_separated(path: str, lines: Iterable[str], separator: str, rows: int) 
             records = []
     if records:
         yield pd.DataFrame(records, columns=names, dtype=object)
+
+
+def _with_line_numbers(path: str, reader: Any) -> Iterator[list[str]]:
+    """Pass the rows on; say where a quote is out of place."""
+    try:
+        yield from reader
+    except csv.Error as problem:
+        where = f"line {reader.line_num} of {_name(path)}"
+        raise InputError(f"{where} cannot be read as csv, look at its quotes: {problem}") from problem
 
 
 def _read_json_lines(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:

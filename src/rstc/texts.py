@@ -34,7 +34,7 @@ def find_text_column(table: pd.DataFrame, asked: str | None = None) -> str:
     if TEXT in candidates:
         return TEXT
     if not candidates:
-        raise InputError(f"no column holds texts; the columns are {_listed(columns)}")
+        raise InputError(f"no column seems to hold texts; choose one of {_listed(columns)} with --text-column")
     raise InputError(f"several columns could hold the texts: {_listed(candidates)}; choose one with --text-column")
 
 

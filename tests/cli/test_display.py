@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+import typer
 from rich.console import Console
 
 import rstc.cli.display as display
@@ -48,7 +49,16 @@ def test_without_a_terminal_progress_is_plain_lines(monkeypatch: pytest.MonkeyPa
     with shown_progress() as listen:
         for done in range(1, 101):
             listen("train", done, 100)
-    assert console.file.getvalue().splitlines() == ["training: 1 of 100", "training: 100 of 100"]
+    assert console.file.getvalue().splitlines() == ["loading the model", "training: 1 of 100", "training: 100 of 100"]
+
+
+def test_an_interruption_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=False)
+    monkeypatch.setattr(display, "notes", console)
+    with pytest.raises(typer.Exit) as ended, shown_progress():
+        raise KeyboardInterrupt
+    assert ended.value.exit_code == 130
+    assert "interrupted; nothing was written" in console.file.getvalue()
 
 
 def test_on_a_terminal_progress_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli.options import Encoding, Format, TextColumn
+from rstc.cli.options import Encoding, Format, TextColumn, note_plain_input
 from rstc.config import parse_setting
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")]
@@ -79,17 +79,20 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
 def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
     """Cluster a file and show what came of it."""
     from rstc.cli.display import cluster_table, output, seconds_line, shown_progress
-    from rstc.run import cluster_file
 
+    note_plain_input(file, options.get("format"))
     with shown_progress() as listener:
+        from rstc.run import cluster_file
+
         summary = cluster_file(file, out, n_clusters, listener=listener, **options)
     output.print(cluster_table(summary["clusters"]))
-    how = "settled" if summary["settled"] else "stopped at its limit"
+    settled = ", when the clusters had settled" if summary["settled"] else ""
     output.print(
-        f"{summary['input']['texts']:,} texts in {summary['clusters_found']} clusters; training {how} after "
-        f"{summary['steps']} steps",
+        f"{summary['input']['texts']:,} texts (column {summary['input']['text_column']!r}) in "
+        f"{summary['clusters_found']} clusters; trained for {summary['steps']} steps{settled}",
         highlight=False,
         markup=False,
     )
-    output.print(f"Time: {seconds_line(summary['seconds'])}", highlight=False, markup=False)
+    seconds = summary["seconds"]
+    output.print(f"Time: {sum(seconds.values()):.0f} s ({seconds_line(seconds)})", highlight=False, markup=False)
     output.print(f"Written to {out}", highlight=False, markup=False)

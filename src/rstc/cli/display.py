@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -16,6 +17,7 @@ from rich.text import Text
 from rstc.progress import Listener
 
 STAGES = {
+    "load": "loading the model",
     "encode": "encoding the texts",
     "train": "training",
     "renew": "renewing the labels",
@@ -29,15 +31,26 @@ notes = Console(stderr=True)
 
 @contextmanager
 def shown_progress() -> Iterator[Listener]:
-    """Yield a listener that shows the stages of a run on standard error."""
-    if not notes.is_terminal:
-        yield _plain_lines()
-        return
+    """Yield a listener that shows the stages of a run on standard error; an interruption ends in one sentence."""
+    try:
+        with _bars() if notes.is_terminal else nullcontext(_plain_lines()) as listen:
+            listen("load", 0, 0)
+            yield listen
+    except KeyboardInterrupt:
+        notes.print("rstc: interrupted; nothing was written")
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def _bars() -> Iterator[Listener]:
+    """Yield a listener that draws a bar for each stage and takes them away at the end."""
     columns = (TextColumn("{task.description:<20}"), BarColumn(), TextColumn("{task.completed:,.0f}"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=notes, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 
         def listen(stage: str, done: int, total: int) -> None:
+            if stage != "load" and "load" in tasks:
+                bars.remove_task(tasks.pop("load"))
             if stage not in tasks:
                 tasks[stage] = bars.add_task(STAGES.get(stage, stage), total=total or None)
             bars.update(tasks[stage], completed=done, total=total or None)
@@ -55,8 +68,8 @@ def _plain_lines() -> Listener:
         if stage == "renew" or (stage == stage_shown and now - last < SECONDS_BETWEEN_LINES and done != total):
             return
         stage_shown, last = stage, now
-        of_total = f" of {total:,}" if total else ""
-        notes.print(f"{STAGES.get(stage, stage)}: {done:,}{of_total}", highlight=False)
+        count = f": {done:,} of {total:,}" if total else f": {done:,}" if done else ""
+        notes.print(STAGES.get(stage, stage) + count, highlight=False)
 
     return listen
 

@@ -20,6 +20,9 @@ def evaluate(
 ) -> None:
     """Score clusters against true classes: ACC, NMI, ARI and a table of the classes.
 
+    ACC is the share of texts in the right cluster, after the best one-to-one matching of clusters and classes. NMI
+    and ARI measure agreement without a matching: 100 % is perfect, near 0 is chance.
+
     Rows without a cluster or without a true class are left out and counted.
 
     Example:

@@ -23,12 +23,12 @@ def info(
 
     description = read_description(find_model(folder))
     facts, config = description["facts"], description["config"]
-    ended = "settled" if facts["settled"] else "stopped at its limit"
+    ended = ", when the clusters had settled" if facts["settled"] else ""
     seed = "not recorded" if facts["random_state"] is None else facts["random_state"]
     lines = {
         "clusters": description["n_clusters"],
         "trained on": f"{facts['n_texts']:,} texts" if facts["n_texts"] else "unknown",
-        "training": f"{ended} after {facts['n_iter']} steps",
+        "training": f"{facts['n_iter']} steps{ended}",
         "preset, seed": f"{facts['preset']}, {seed}",
         "encoder": config["encoder"] or "all-MiniLM-L6-v2 (embedded)",
         "settings": ", ".join(f"{name}={value}" for name, value in config.items() if name != "encoder"),
@@ -38,5 +38,6 @@ def info(
         output.print(f"{name:<13} {value}", highlight=False, markup=False)
     if (folder / SUMMARY).is_file():
         summary = read_summary(folder)
-        output.print(f"{'input':<13} {summary['input']['file']}", highlight=False, markup=False)
+        source = f"{summary['input']['file']}, column {summary['input']['text_column']!r}"
+        output.print(f"{'input':<13} {source}", highlight=False, markup=False)
         output.print(cluster_table(summary["clusters"]))

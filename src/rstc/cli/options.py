@@ -13,4 +13,12 @@ Format = Annotated[
     str | None,
     typer.Option("--format", help="csv, tsv, jsonl, parquet or txt, where the file's name does not tell."),
 ]
-Encoding = Annotated[str, typer.Option("--encoding", help="The character encoding of a text file.")]
+Encoding = Annotated[
+    str, typer.Option("--encoding", help="The character encoding of a text file; results are written in UTF-8.")
+]
+
+
+def note_plain_input(file: str, format: str | None) -> None:
+    """Tell how standard input is read where nothing says otherwise: a table's lines would pass for texts."""
+    if file == "-" and format is None:
+        typer.echo("note: standard input is read as one text a line; for a table say --format csv", err=True)

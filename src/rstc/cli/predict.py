@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Encoding, Format, TextColumn
+from rstc.cli.options import Encoding, Format, TextColumn, note_plain_input
 
 
 def predict(
@@ -20,7 +20,8 @@ def predict(
 ) -> None:
     """Label new texts with the clusters of an earlier run.
 
-    The file is read and written in pieces, so that it may be larger than memory.
+    The file is read and written in pieces, so that it may be larger than memory. An output file that exists is replaced
+    when the new one is complete.
 
     Examples:
 
@@ -29,9 +30,11 @@ def predict(
         rstc predict run huge.parquet --out labelled.parquet --text-column body
     """
     from rstc.cli.display import output, shown_progress
-    from rstc.run import predict_file
 
+    note_plain_input(file, format)
     with shown_progress() as listener:
+        from rstc.run import predict_file
+
         rows, texts = predict_file(
             folder, file, out, text_column=text_column, format=format, encoding=encoding, listener=listener
         )
