@@ -38,3 +38,13 @@ class CollapseWarning(RstcWarning):
             f"only {found} of {asked} clusters hold a text; a larger eps2 keeps more of them, a smaller number of "
             "clusters may fit the data better"
         )
+
+
+def first_line(problem: Exception) -> str:
+    """Return what a library says is wrong, short enough for a sentence of ours.
+
+    >>> first_line(ValueError("no such file\\nand much more")), first_line(KeyError())
+    ('no such file', 'KeyError')
+    """
+    lines = str(problem).strip().splitlines()
+    return lines[0] if lines else type(problem).__name__

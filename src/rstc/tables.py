@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rstc.errors import InputError
+from rstc.errors import InputError, first_line
 from rstc.files import replaced_file
 
 SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "parquet": ".parquet", "txt": ".txt"}
@@ -73,9 +73,9 @@ def stream_tables(path: str, format: str, encoding: str = "utf-8", rows: int = 1
             "give its encoding, for example --encoding cp1252"
         ) from problem
     except UnicodeError as problem:
-        raise InputError(f"{_name(path)} is not {encoding} text: {_first_line(problem)}") from problem
+        raise InputError(f"{_name(path)} is not {encoding} text: {first_line(problem)}") from problem
     except (csv.Error, pa.ArrowException) as problem:
-        raise InputError(f"{_name(path)} cannot be read as {format}: {_first_line(problem)}") from problem
+        raise InputError(f"{_name(path)} cannot be read as {format}: {first_line(problem)}") from problem
     except OSError as problem:
         raise InputError(f"{_name(path)} cannot be read: {problem.strerror or problem}") from problem
 
@@ -87,7 +87,7 @@ def table_writer(path: Path, format: str) -> Iterator[Callable[[pd.DataFrame], N
         with replaced_file(path) as temporary, _WRITERS[format](temporary) as write:
             yield write
     except pa.ArrowException as problem:
-        raise InputError(f"{path} cannot be written as {format}: {_first_line(problem)}") from problem
+        raise InputError(f"{path} cannot be written as {format}: {first_line(problem)}") from problem
 
 
 # -- readers: (path, encoding, rows) -> pieces -----------------------------------------------------------------
@@ -153,7 +153,7 @@ def _parse_record(path: str, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as problem:
-        raise InputError(f"line {number} of {_name(path)} is not JSON: {_first_line(problem)}") from problem
+        raise InputError(f"line {number} of {_name(path)} is not JSON: {first_line(problem)}") from problem
     if not isinstance(record, dict):
         raise InputError(f"line {number} of {_name(path)} is not a JSON object")
     if "\\ud" in line.lower():  # half of an emoji, as cut texts have them, can be written in no format
@@ -324,8 +324,3 @@ def _check_names(path: str, names: list[str]) -> None:
 
 def _name(path: str) -> str:
     return "standard input" if path == STANDARD_INPUT else path
-
-
-def _first_line(problem: Exception) -> str:
-    lines = str(problem).strip().splitlines()
-    return lines[0] if lines else type(problem).__name__

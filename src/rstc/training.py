@@ -166,11 +166,8 @@ class _Training:
         A transport from a network that knows nothing yet follows it into collapse; from one that knows its labels
         by heart it changes nothing. So G_p learns until it agrees with most labels and has all but a few clusters.
         """
-        goal, head, device = (
-            self.config.head_start,
-            self.network.cluster_head,
-            self.network.encoder.model.device,
-        )
+        goal, head = self.config.head_start, self.network.cluster_head
+        device = self.network.encoder.model.device
         optimizer = torch.optim.Adam(head.parameters(), lr=self.config.head_lr)
         for step in range(HEAD_START_STEPS if goal else 0):
             if step % 25 == 0:

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rstc.errors import InputError
+from rstc.errors import InputError, first_line
 from rstc.files import sha256
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _open_folder(folder: Path, device: str) -> SentenceTransformer:
         with quiet():
             return SentenceTransformer(str(folder), device=device, local_files_only=True)
     except Exception as problem:  # every library below has its own way to refuse a file; all mean the same here
-        raise InputError(f"{folder} does not hold a Sentence-Transformers model ({_reason(problem)})") from problem
+        raise InputError(f"{folder} does not hold a Sentence-Transformers model ({first_line(problem)})") from problem
 
 
 def _from_hub(name: str, device: str) -> SentenceTransformer:
@@ -203,13 +203,8 @@ def _from_hub(name: str, device: str) -> SentenceTransformer:
             return SentenceTransformer(name, device=device, local_files_only=not _hub_in_reach())
     except Exception as problem:
         raise InputError(
-            f"encoder={name!r} is neither a folder nor a model that the hub could give ({_reason(problem)})"
+            f"encoder={name!r} is neither a folder nor a model that the hub could give ({first_line(problem)})"
         ) from problem
-
-
-def _reason(problem: Exception) -> str:
-    lines = str(problem).strip().splitlines()
-    return lines[0] if lines else type(problem).__name__
 
 
 def _hub_in_reach() -> bool:
