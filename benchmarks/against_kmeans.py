@@ -27,7 +27,7 @@ from rstc.config import make_config, parse_setting
 from rstc.estimator import RSTC
 from rstc.metrics import evaluate
 from rstc.pseudo_labels.initial import kmeans_labels
-from rstc.representation.encoder import load_encoder
+from rstc.representation.loading import load_encoder
 from rstc.versions import versions
 
 KMEANS_SEEDS = 5  # k-means is cheap and varies; its row is the mean of these

@@ -15,7 +15,7 @@ from sklearn.preprocessing import normalize
 from rstc import RSTC
 from rstc.metrics import evaluate
 from rstc.pseudo_labels.initial import kmeans_labels
-from rstc.representation.encoder import load_encoder
+from rstc.representation.loading import load_encoder
 
 SAMPLE = resources.files("rstc.samples") / "customer_messages.csv"
 

@@ -11,8 +11,8 @@ import torch
 from rstc.config import make_config
 from rstc.errors import InputError
 from rstc.metrics import evaluate
-from rstc.representation.encoder import load_encoder
 from rstc.representation.heads import Centroids
+from rstc.representation.loading import load_encoder
 from rstc.representation.views import DrawnViews, WordDeletion
 from rstc.training import TrainResult, train
 

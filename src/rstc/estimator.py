@@ -18,7 +18,7 @@ from rstc.config import Config, make_config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.model_folder import load_model, save_model
 from rstc.progress import Listener, Progress
-from rstc.representation.encoder import load_encoder
+from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import DrawnViews, Views, WordDeletion, given_views
 from rstc.texts import clean

@@ -21,8 +21,8 @@ from safetensors.torch import load_file, save_file
 from rstc.config import Config
 from rstc.errors import InputError
 from rstc.files import replaced_folder, sha256
-from rstc.representation.encoder import load_encoder
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
+from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.versions import versions
 

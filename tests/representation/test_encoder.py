@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from rstc.errors import InputError
-from rstc.representation import encoder as encoder_module
-from rstc.representation.encoder import Encoder, embedded_folder, load_encoder
+from rstc.representation import loading
+from rstc.representation.encoder import Encoder
+from rstc.representation.loading import embedded_folder, load_encoder
 
 TEXTS = [
     "where is my parcel",
@@ -46,7 +47,7 @@ def test_embeddings_are_pooled_and_not_normalised(minilm: Encoder) -> None:
 
 
 def test_altered_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoder_module, "EMBEDDED_SHA256", "0" * 64)
+    monkeypatch.setattr(loading, "EMBEDDED_SHA256", "0" * 64)
     with pytest.raises(InputError, match="sha256"):
         load_encoder(None, "mean", 32, "cpu")
 

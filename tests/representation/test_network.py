@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from rstc.representation.encoder import load_encoder
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
+from rstc.representation.loading import load_encoder
 from rstc.representation.network import CLOSE_CALL, Network
 
 
