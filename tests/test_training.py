@@ -13,14 +13,14 @@ from rstc.errors import InputError
 from rstc.metrics import evaluate
 from rstc.representation.heads import Centroids
 from rstc.representation.loading import load_encoder
-from rstc.representation.views import DrawnViews, WordDeletion
+from rstc.representation.views import drawn_views
 from rstc.training import TrainResult, train
 
 
 def run(texts: list[str], quick: dict[str, Any], n_clusters: int = 4, seed: int = 0, **settings: Any) -> TrainResult:
     config = make_config("default", {**quick, **settings})
     encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu")
-    views = DrawnViews(texts, WordDeletion(config.deletion_share))
+    views = drawn_views(texts, config.deletion_share, config.cutoff_share)
     return train(texts, views, encoder, n_clusters, config, np.random.default_rng(seed))
 
 
@@ -140,7 +140,7 @@ def test_the_papers_preset_runs(texts_and_topics: Data, tiny_encoder: str) -> No
     config = make_config("paper", settings)
     encoder = load_encoder(tiny_encoder, "mean", 32, "cpu")
     texts = texts_and_topics[0]
-    views = DrawnViews(texts, WordDeletion(0.1))
+    views = drawn_views(texts, 0.1, 0.0)
     result = train(texts, views, encoder, 4, config, np.random.default_rng(0))
     assert min(entry["step"] for entry in result.history[1:]) >= 25
     assert all(p.requires_grad for p in result.network.encoder.parameters())

@@ -21,6 +21,7 @@ from rstc.errors import InputError
 
 Pooling = Literal["mean", "cls", "max", "model"]
 LabelSource = Literal["saot", "ot-random", "ot-uniform"]
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
 Imbalance = Literal["balanced", "light", "heavy"]
 
 
@@ -39,7 +40,8 @@ class Config:
     projection_dim: int = 128  # D2
 
     # the two views, X1 and X2
-    deletion_share: float = 0.1  # share of words left out of a view; dropout in the learning layers comes on top
+    deletion_share: float = 0.0  # share of words left out of a view's text; each epoch draws anew
+    cutoff_share: float = 0.1  # share of tokens left out above the frozen layers, or of the input; each step draws anew
 
     # the first labels
     kmeans_starts: int = 10  # runs of k-means, of which the best is kept
@@ -69,6 +71,12 @@ class Config:
     delta: float = 0.01  # [delta] stop when fewer texts than this share change their cluster...
     stop_interval: int = 50  # ...between two renewals that are at least this many steps apart
 
+    # the machine
+    max_texts: int = 100_000  # of more texts than this, a random sample trains and the rest is predicted; 0: no limit
+    device: str = "auto"  # cpu, cuda, cuda:1, mps; auto: a GPU where there is one
+    precision: Precision = "auto"  # of the encoder's arithmetic; auto: bfloat16 where the hardware has it
+    cache_mb: int = 1024  # memory for what the frozen layers gave; beyond it a temporary file takes over
+
     def __post_init__(self) -> None:
         """Take numbers of any library as plain ones, and reject values that cannot be used."""
         for name, hint in _HINTS.items():
@@ -79,7 +87,7 @@ class Config:
         for name in ("eps1", "tau", "encoder_lr", "head_lr"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}={getattr(self, name)!r} must be positive")
-        for name in ("dropout", "deletion_share", "delta", "head_start"):
+        for name in ("dropout", "deletion_share", "cutoff_share", "delta", "head_start"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must be from 0 up to, but not including, 1")
         for name, choices in _CHOICES.items():
@@ -109,9 +117,11 @@ _AT_LEAST: dict[str, float] = {
     "max_steps": 1,
     "max_epochs": 0,
     "stop_interval": 1,
+    "max_texts": 0,
+    "cache_mb": 0,
 }
 _HINTS = typing.get_type_hints(Config)
-_CHOICES = {name: typing.get_args(_HINTS[name]) for name in ("pooling", "labels", "transport_method")}
+_CHOICES = {name: typing.get_args(_HINTS[name]) for name in ("pooling", "labels", "transport_method", "precision")}
 
 
 def _coerced(name: str, value: Any, kinds: tuple[Any, ...]) -> Any:
@@ -148,6 +158,8 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         raise InputError(f"imbalance={imbalance!r} is not one of {', '.join(_PAPER_BY_IMBALANCE)}") from None
     return Config(
         trainable_layers="all",
+        deletion_share=0.1,
+        cutoff_share=0.0,
         unit_length=False,
         contrast_steps=contrast_steps,
         head_start=0.0,
@@ -159,6 +171,7 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         encoder_lr=5e-6,
         max_steps=3000,
         max_epochs=0,
+        max_texts=0,
     )
 
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.config import Config, make_config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
+from rstc.hardware import choose_device, choose_precision
 from rstc.model_folder import load_model, save_model
 from rstc.progress import Listener, Progress
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
-from rstc.representation.views import DrawnViews, Views, WordDeletion, given_views
+from rstc.representation.views import Views, drawn_views, given_views
 from rstc.texts import clean
 from rstc.training import train
 
@@ -73,6 +73,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         dropout: float | None = None,
         projection_dim: int | None = None,
         deletion_share: float | None = None,
+        cutoff_share: float | None = None,
         kmeans_starts: int | None = None,
         unit_length: bool | None = None,
         contrast_steps: int | None = None,
@@ -93,6 +94,10 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         max_epochs: int | None = None,
         delta: float | None = None,
         stop_interval: int | None = None,
+        max_texts: int | None = None,
+        device: str | None = None,
+        precision: str | None = None,
+        cache_mb: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.preset = preset
@@ -105,6 +110,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.dropout = dropout
         self.projection_dim = projection_dim
         self.deletion_share = deletion_share
+        self.cutoff_share = cutoff_share
         self.kmeans_starts = kmeans_starts
         self.unit_length = unit_length
         self.contrast_steps = contrast_steps
@@ -125,6 +131,10 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.max_epochs = max_epochs
         self.delta = delta
         self.stop_interval = stop_interval
+        self.max_texts = max_texts
+        self.device = device
+        self.precision = precision
+        self.cache_mb = cache_mb
 
     def fit(
         self,
@@ -153,7 +163,9 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
         timing = Progress(progress)
         with timing.stage("load"):
-            encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, _device())
+            device = choose_device(config.device)
+            precision = choose_precision(config.precision, device)
+            encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
         result = train(texts, pairs, encoder, n_clusters, config, _generator(self.random_state), timing)
 
         found = len(result.prediction.clusters.unique())
@@ -217,9 +229,9 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         save_model(Path(folder), self.network_, self.config_, facts)
 
     @classmethod
-    def load(cls, folder: str | Path) -> RSTC:
+    def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
         """Read a model that `save` wrote; it predicts as before. The fitted texts and their labels are not in it."""
-        saved = load_model(Path(folder), _device())
+        saved = load_model(Path(folder), choose_device(device))
         facts = saved.facts
         settings = {name: value for name, value in saved.config.to_dict().items() if name != "encoder"}
         model = cls(
@@ -316,7 +328,7 @@ def _views(
 ) -> Views:
     """Return the given pairs of the texts that are there, or views to be drawn."""
     if views is None:
-        return DrawnViews(texts, WordDeletion(config.deletion_share))
+        return drawn_views(texts, config.deletion_share, config.cutoff_share)
     if len(views) != 2:
         raise InputError(f"views must be a pair, got {len(views)}")
     first, second = (_of_present(list(view), present, total, number) for number, view in enumerate(views, start=1))
@@ -332,6 +344,8 @@ def _of_present(view: list[Any], present: list[int], total: int, number: int) ->
 
 def _spread(values: NDArray[Any], present: list[int], total: int, missing: int) -> NDArray[Any]:
     """Put the rows of the texts that are there among those that are missing."""
+    if len(present) == total:
+        return values
     out = np.full((total, *values.shape[1:]), missing, dtype=values.dtype)
     out[present] = values
     return out
@@ -341,7 +355,3 @@ def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
     return np.random.default_rng(random_state)
-
-
-def _device() -> str:
-    return "cuda" if torch.cuda.is_available() else "cpu"

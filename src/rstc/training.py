@@ -26,6 +26,7 @@ from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.losses import class_contrast, instance_contrast
 from rstc.representation.network import Network, Prediction
+from rstc.representation.states import StateCache
 from rstc.representation.views import Views
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
@@ -66,14 +67,15 @@ def train(
 ) -> TrainResult:
     """Cluster texts: train the encoder and its heads on labels that they help to make."""
     progress = progress or Progress()
-    steps = last_step(len(texts), config)
+    learners = _learners(texts, n_clusters, config.max_texts, rng)
+    steps = last_step(len(learners), config)
     if config.class_contrast and contrast_steps(config) >= steps:
         raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
     with torch.random.fork_rng(devices=_cuda_devices(encoder)):
         torch.manual_seed(int(rng.integers(2**63)))
-        return _Training(texts, views, encoder, n_clusters, config, rng, progress).run()
+        return _Training(texts, learners, views, encoder, n_clusters, config, rng, progress).run()
 
 
 class _Training:
@@ -82,6 +84,7 @@ class _Training:
     def __init__(
         self,
         texts: Sequence[str],
+        learners: Sequence[int],
         views: Views,
         encoder: Encoder,
         n_clusters: int,
@@ -96,12 +99,16 @@ class _Training:
             ClusteringNetwork(encoder.dim, n_clusters, config.dropout),
             ProjectingNetwork(encoder.dim, config.projection_dim),
         )
-        self.tokens = encoder.tokenize(texts)
-        self.batches = self._batches(views)
+        with progress.stage("encode"):
+            self.all_tokens = encoder.tokenize(texts)
+            self.tokens = [self.all_tokens[i] for i in learners]
+        self.cache = StateCache(encoder, config.cache_mb * 2**20) if encoder.is_cut else None
+        self.E: Tensor | None = None  # of an encoder that does not learn, once it is known
+        self.batches = self._batches(views.of(learners))
         self.optimizer = _adam(self.network, config)
         self.random_b = _random_distribution(n_clusters, rng)
         self.history: list[dict[str, Any]] = []
-        self.step, self.last_step = 0, last_step(len(texts), config)
+        self.step, self.last_step = 0, last_step(len(learners), config)
 
     def run(self) -> TrainResult:
         """Go through the phases of the method."""
@@ -167,7 +174,7 @@ class _Training:
         by heart it changes nothing. So G_p learns until it agrees with most labels and has all but a few clusters.
         """
         goal, head = self.config.head_start, self.network.cluster_head
-        device = self.network.encoder.model.device
+        device = self.network.encoder.device
         optimizer = torch.optim.Adam(head.parameters(), lr=self.config.head_lr)
         for step in range(HEAD_START_STEPS if goal else 0):
             if step % 25 == 0:
@@ -185,11 +192,12 @@ class _Training:
 
     def _learn(self, labels: Tensor | None) -> tuple[float, float]:
         """Take one step on L_C + lambda_I L_I, or without labels on L_I alone; return both losses."""
+        with self.progress.stage("views"):
+            rows, views = next(self.batches)
         with self.progress.stage("train"):
-            rows, tokens1, tokens2 = next(self.batches)
             network, config = self.network, self.config
             network.train()
-            E1, E2 = network.encoder(tokens1 + tokens2).chunk(2)  # (B, D) each
+            E1, E2 = network.encoder(views).chunk(2)  # (B, D) each
             L_I = instance_contrast(network.projector(E1), network.projector(E2), config.tau)
             L_C = torch.zeros((), device=E1.device)
             if labels is None:
@@ -205,19 +213,29 @@ class _Training:
             self.progress.advance(self.step, self.last_step)
             return L_C.item(), L_I.item()
 
-    def _batches(self, views: Views) -> Iterator[tuple[NDArray[np.int64], list[TokenIds], list[TokenIds]]]:
-        """Yield batches without end: row numbers and the tokens of both views; each epoch in a new order."""
+    def _batches(self, views: Views) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
+        """Yield batches without end: row numbers, and as sequences their first and then their second views.
+
+        Each epoch has a new order. What the frozen layers give is kept for texts that come again.
+        """
         N, B = len(self.tokens), min(self.config.batch_size, len(self.tokens))
-        encoder = self.network.encoder
         pair: tuple[list[TokenIds], list[TokenIds]] | None = None
         while True:
             if pair is None or not views.fixed:
-                first, second = views.draw(self.rng)
-                pair = encoder.tokenize(first), encoder.tokenize(second)
+                pair = self._tokenized(views)
             order = self.rng.permutation(N)
             for start in range(0, N - B + 1, B):
                 rows = order[start : start + B]
-                yield rows, [pair[0][i] for i in rows], [pair[1][i] for i in rows]
+                tokens = [view[i] for view in pair for i in rows]
+                sequences = self.cache.states(tokens, keep=views.fixed) if self.cache else tokens
+                yield rows, views.cutoff(sequences, self.rng)
+
+    def _tokenized(self, views: Views) -> tuple[list[TokenIds], list[TokenIds]]:
+        """Draw both views and tokenise them, unless they are the texts themselves."""
+        if not views.changes_texts:
+            return self.tokens, self.tokens
+        first, second = views.draw(self.rng)
+        return self.network.encoder.tokenize(first), self.network.encoder.tokenize(second)
 
     def _transport(self, prediction: Prediction) -> Transport[NDArray[np.float64]]:
         """Turn predictions into pseudo-labels by the transport that the settings name."""
@@ -230,12 +248,18 @@ class _Training:
             return optimal_transport(log_p, b, config.eps1, config.transport_method)
 
     def _predict(self) -> Prediction:
-        with self.progress.stage("renew"):
-            return self.network.predict(self.tokens, self.progress.advance)
+        return self.network.judge(self._embed("renew"))
 
-    def _embed(self) -> Tensor:
-        with self.progress.stage("encode"):
-            return self.network.encoder.embed(self.tokens, self.progress.advance)
+    def _embed(self, stage: str = "encode") -> Tensor:
+        """Embed the texts that learn: from the kept states where there are frozen layers, once if all are."""
+        encoder = self.network.encoder
+        if self.E is not None:
+            return self.E
+        with self.progress.stage(stage):
+            E = encoder.embed(self.tokens, self.progress.advance, self.cache)
+            if not encoder.learns:
+                self.E = E
+            return E
 
     def _record(
         self, losses: _MeanLosses, prediction: Prediction, transport: Transport[Any], changed: float | None
@@ -264,12 +288,17 @@ class _Training:
         )
 
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
-        """Number the clusters by size, the largest first, and settle close calls under their new numbers."""
+        """Label all texts; number the clusters by size, the largest first, and settle close calls."""
+        network = self.network
+        if len(self.tokens) < len(self.all_tokens):
+            with self.progress.stage("predict"):
+                prediction = network.predict(self.all_tokens, self.progress.advance)
         sizes = prediction.clusters.bincount(minlength=self.n_clusters)
         order = sizes.argsort(descending=True, stable=True)
-        self.network.cluster_head.reorder(order)
-        final = self.network.settle(self.tokens, self.network.judge(prediction.E))
-        return TrainResult(self.network.eval(), final, b[order.numpy()], self.history, self.step, settled)
+        network.cluster_head.reorder(order)
+        with self.progress.stage("predict"):
+            final = network.settle(self.all_tokens, network.judge(prediction.E))
+        return TrainResult(network.eval(), final, b[order.numpy()], self.history, self.step, settled)
 
 
 class _MeanLosses:
@@ -295,7 +324,7 @@ def _adam(network: Network, config: Config) -> torch.optim.Adam:
     groups = [{"params": heads, "lr": config.head_lr}]
     if learning:
         groups.append({"params": learning, "lr": config.encoder_lr})
-    return torch.optim.Adam(groups)
+    return torch.optim.Adam(groups, fused=True)
 
 
 def _random_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -304,7 +333,21 @@ def _random_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[n
     return np.asarray(b / b.sum())
 
 
+def _learners(texts: Sequence[str], n_clusters: int, most: int, rng: np.random.Generator) -> Sequence[int]:
+    """Return which texts train: all, or a random sample of `most`."""
+    if most == 0 or len(texts) <= most:
+        return range(len(texts))
+    rows: list[int] = np.sort(rng.choice(len(texts), size=most, replace=False)).tolist()
+    distinct = len({texts[i] for i in rows})
+    if distinct < n_clusters:
+        raise InputError(
+            f"max_texts={most} leaves {distinct} distinct texts to find {n_clusters} clusters in; raise it"
+        )
+    logger.info("training on a random sample of %d of %d texts", most, len(texts))
+    return rows
+
+
 def _cuda_devices(encoder: Encoder) -> list[int]:
     """Return the CUDA devices whose random state the run touches."""
-    device = encoder.model.device
+    device = encoder.device
     return [device.index or 0] if device.type == "cuda" else []

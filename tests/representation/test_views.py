@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rstc.representation.views import DrawnViews, WordDeletion, given_views
+from rstc.representation.views import WordDeletion, drawn_views, given_views
 
 
 def test_deletion_leaves_out_about_its_share_of_the_words() -> None:
@@ -27,7 +27,7 @@ def test_every_text_keeps_at_least_one_word_and_its_place(texts: list[str], shar
 
 
 def test_drawn_views_differ_from_each_other_and_from_draw_to_draw() -> None:
-    views, rng = DrawnViews([" ".join("abcdefghijklmnop")], WordDeletion(0.3)), np.random.default_rng(0)
+    views, rng = drawn_views([" ".join("abcdefghijklmnop")], 0.3, 0.0), np.random.default_rng(0)
     drawn = {text for _ in range(3) for view in views.draw(rng) for text in view}
     assert len(drawn) == 6
 

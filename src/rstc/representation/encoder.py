@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -13,15 +14,29 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rstc.errors import InputError
+from rstc.representation.layers import Cut
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# A forward pass works through the texts in pieces of about this many tokens, shortest texts first: large enough
-# for the matrix products to be efficient, small enough that little padding and memory is spent.
-TOKENS_A_PIECE = 1024
+logger = logging.getLogger("rstc")
 
-TokenIds = NDArray[np.int32]
+# A forward pass works through the texts in pieces of about this many tokens, shortest texts first: large enough
+# for the matrix products to be efficient, small enough that what passes from layer to layer stays in a core's cache.
+# A GPU has no such cache and wants more work at a time.
+TOKENS_A_PIECE = {"cpu": 1024}
+TOKENS_A_PIECE_ELSEWHERE = 16384
+
+TokenIds = NDArray[np.int32]  # of one text, (L,)
+States = NDArray[np.float16]  # what the frozen layers give for one text, (L, D)
+Sequences = Sequence[NDArray[Any]]  # of one kind or the other
+
+
+class KeepsStates(Protocol):
+    """Whoever has the frozen layers' output at hand."""
+
+    def states(self, tokens: Sequence[TokenIds]) -> Sequence[States]:
+        """Return the states of tokenised texts."""
 
 
 class Encoder(nn.Module):
@@ -30,22 +45,44 @@ class Encoder(nn.Module):
     Args:
         model: the Sentence-Transformers model.
         max_tokens: texts are cut to this many tokens, the special ones included.
+        precision: of the encoder's arithmetic; parameters and embeddings stay in float32.
     """
 
-    def __init__(self, model: SentenceTransformer, max_tokens: int) -> None:
+    def __init__(self, model: SentenceTransformer, max_tokens: int, precision: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.model = model
         if max_tokens > _longest_input(self.model):
             raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {_longest_input(self.model)}")
-        self.max_tokens = max_tokens
+        self.max_tokens, self.precision = max_tokens, precision
         self.model.max_seq_length = max_tokens
         self._pad = self.model.tokenizer.pad_token_id or 0
         self._learning: Sequence[nn.Module] = [self.model]
+        self._cut: Cut | None = None
 
     @property
     def dim(self) -> int:
         """D, the length of an embedding."""
         return int(self.model.get_embedding_dimension())
+
+    @property
+    def state_dim(self) -> int:
+        """The length of a token's state between the layers."""
+        return int(self.model[0].get_embedding_dimension())
+
+    @property
+    def device(self) -> torch.device:
+        """Where the encoder computes."""
+        return torch.device(self.model.device)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are frozen layers whose output can be kept."""
+        return self._cut is not None
+
+    @property
+    def learns(self) -> bool:
+        """Whether any of its layers learns."""
+        return bool(self._learning)
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return each text's token ids, cut to `max_tokens`, not padded."""
@@ -54,53 +91,119 @@ class Encoder(nn.Module):
         ids = self.model.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)["input_ids"]
         return [np.asarray(row, dtype=np.int32) for row in ids]
 
-    def forward(self, tokens: Sequence[TokenIds]) -> Tensor:
-        """Return the embeddings (B, D) of tokenised texts, in their order."""
-        order = np.argsort([len(row) for row in tokens], kind="stable")
-        parts = [self._encode([tokens[i] for i in piece]) for piece in _pieces(order, tokens)]
+    def forward(self, sequences: Sequences) -> Tensor:
+        """Return the embeddings (B, D) of texts, in their order, from their token ids or the frozen layers' states."""
+        order = _by_length(sequences)
+        parts = [self._encode([sequences[i] for i in piece]).float() for piece in self._pieces(order, sequences)]
         back = torch.from_numpy(np.argsort(order, kind="stable"))
         return torch.cat(parts)[back.to(parts[0].device)]
 
-    def _encode(self, tokens: Sequence[TokenIds]) -> Tensor:
-        """Pad a few texts of similar length to the longest and encode them."""
+    def frozen_states(self, tokens: Sequence[TokenIds]) -> list[States]:
+        """Return what the frozen layers give for tokenised texts, in half precision."""
+        assert self._cut is not None
+        found: list[States] = [np.empty((0, 0), dtype=np.float16)] * len(tokens)
+        for piece in self._pieces(_by_length(tokens), tokens):
+            with self._autocast():
+                states = self._cut.lower(self._padded_ids([tokens[i] for i in piece])).cpu().numpy()  # (B, L, D)
+            for row, i in enumerate(piece):
+                found[i] = states[row, : len(tokens[i])].copy()
+        return found
+
+    def _encode(self, sequences: Sequences) -> Tensor:
+        """Pad a few texts of similar length to the longest and encode them.
+
+        Where layers are frozen, what they give is rounded to half precision before the others see it, whether it was
+        kept or not: so a text's embedding is the same in training and in prediction.
+        """
+        with self._autocast():
+            if sequences[0].ndim == 2:
+                assert self._cut is not None
+                return self._cut.upper(*self._padded_states(sequences))
+            features = self._padded_ids(sequences)
+            if self._cut is not None:
+                return self._cut.upper(self._cut.lower(features), features["attention_mask"])
+            E: Tensor = self.model(features)["sentence_embedding"]
+            return E
+
+    def _padded_ids(self, tokens: Sequences) -> dict[str, Tensor]:
         ids = np.full((len(tokens), max(map(len, tokens))), self._pad, dtype=np.int64)  # (B, L)
         mask = np.zeros_like(ids)
         for row, text in enumerate(tokens):
             ids[row, : len(text)] = text
             mask[row, : len(text)] = 1
         features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
-        device = self.model.device
-        E: Tensor = self.model({name: value.to(device) for name, value in features.items()})["sentence_embedding"]
-        return E
+        return {name: value.to(self.device) for name, value in features.items()}
+
+    def _padded_states(self, sequences: Sequences) -> tuple[Tensor, Tensor]:
+        longest = max(map(len, sequences))
+        states = np.zeros((len(sequences), longest, sequences[0].shape[1]), dtype=np.float16)  # (B, L, D)
+        mask = np.zeros((len(sequences), longest), dtype=np.int64)
+        for row, text in enumerate(sequences):
+            states[row, : len(text)] = text
+            mask[row, : len(text)] = 1
+        return torch.from_numpy(states).to(self.device), torch.from_numpy(mask).to(self.device)
+
+    def _autocast(self) -> torch.autocast:
+        lower = self.precision != torch.float32
+        return torch.autocast(self.device.type, dtype=self.precision if lower else None, enabled=lower)
+
+    def _pieces(self, order: NDArray[np.int64], sequences: Sequences) -> list[NDArray[np.int64]]:
+        """Cut a length-sorted order into runs of a bounded number of tokens once padded."""
+        most = TOKENS_A_PIECE.get(self.device.type, TOKENS_A_PIECE_ELSEWHERE)
+        pieces, start = [], 0
+        while start < len(order):
+            end = start + 1
+            while end < len(order) and (end + 1 - start) * len(sequences[order[end]]) <= most:
+                end += 1
+            pieces.append(order[start:end])
+            start = end
+        return pieces
 
     @torch.inference_mode()
     def embed(
-        self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None, rows: int = 4096
+        self,
+        tokens: Sequence[TokenIds],
+        progress: Callable[[int, int], None] | None = None,
+        cache: KeepsStates | None = None,
+        rows: int = 4096,
     ) -> Tensor:
-        """Return the embeddings (N, D) of any number of tokenised texts, in evaluation mode; equal ones once."""
+        """Return the embeddings (N, D) of any number of tokenised texts, in evaluation mode; equal ones once.
+
+        Args:
+            tokens: the tokenised texts.
+            progress: called with how many are done and how many there are.
+            cache: has the frozen layers' output.
+            rows: how many are encoded between two calls of `progress`.
+        """
         self.eval()
         position: dict[bytes, int] = {}
-        where = [position.setdefault(row.tobytes(), len(position)) for row in tokens]
+        where = np.array([position.setdefault(row.tobytes(), len(position)) for row in tokens], dtype=np.int64)
         distinct = [np.frombuffer(key, dtype=np.int32) for key in position]
-        order = np.argsort([len(row) for row in distinct], kind="stable")
-        E = torch.empty(len(distinct), self.dim)
+        order = _by_length(distinct)
+        E = torch.empty(len(tokens), self.dim)
+        first = np.zeros(len(distinct), dtype=np.int64)  # where each distinct text stands first
+        first[where[::-1]] = np.arange(len(tokens))[::-1]
         for start in range(0, len(order), rows):
             chosen = order[start : start + rows]
-            E[torch.from_numpy(chosen)] = self([distinct[i] for i in chosen]).float().cpu()
+            texts = [distinct[i] for i in chosen]
+            E[torch.from_numpy(first[chosen])] = self(cache.states(texts) if cache else texts).cpu()
             if progress:
                 progress(min(start + rows, len(order)), len(order))
-        return E[where]
+        again = np.flatnonzero(first[where] != np.arange(len(tokens)))
+        E[torch.from_numpy(again)] = E[torch.from_numpy(first[where][again])]
+        return E
 
     def train_layers(self, layers: int | str) -> None:
         """Let only the last `layers` transformer layers learn, or "all" parameters, or with 0 none."""
-        if layers == "all":
-            self._learning = [self.model]
-        else:
-            blocks = _transformer_layers(self.model)
-            first = len(blocks) - int(layers)
-            if first < 0:
-                raise InputError(f"trainable_layers={layers}, but the encoder has {len(blocks)} layers")
-            self._learning = list(blocks)[first:]
+        self._learning, self._cut = [self.model], None
+        if layers != "all":
+            cut = Cut(self.model, int(layers))
+            self._learning = cut.learning
+            self.eval()
+            if cut.works(self._padded_ids(self.tokenize(["a text", "and another one"]))):
+                self._cut = cut
+            else:
+                logger.warning("this encoder's layers cannot be run apart: every step runs the frozen ones too")
         self.requires_grad_(False)
         for module in self._learning:
             module.requires_grad_(True)
@@ -140,21 +243,5 @@ def _longest_input(model: SentenceTransformer) -> int:
     return min((n for n in (positions, model.tokenizer.model_max_length) if n and 0 < n < 10**6), default=10**6)
 
 
-def _transformer_layers(model: SentenceTransformer) -> nn.ModuleList:
-    """Find the stack of layers: the first list of modules of one kind inside the transformer."""
-    for module in model[0].modules():
-        if isinstance(module, nn.ModuleList) and len({type(layer) for layer in module}) == 1:
-            return module
-    raise InputError("trainable_layers needs a transformer with a list of layers; this encoder has none: use 'all'")
-
-
-def _pieces(order: NDArray[np.int64], tokens: Sequence[TokenIds]) -> list[NDArray[np.int64]]:
-    """Cut a length-sorted order into runs of at most TOKENS_A_PIECE tokens once padded."""
-    pieces, start = [], 0
-    while start < len(order):
-        end = start + 1
-        while end < len(order) and (end + 1 - start) * len(tokens[order[end]]) <= TOKENS_A_PIECE:
-            end += 1
-        pieces.append(order[start:end])
-        start = end
-    return pieces
+def _by_length(sequences: Sequences) -> NDArray[np.int64]:
+    return np.argsort([len(row) for row in sequences], kind="stable")

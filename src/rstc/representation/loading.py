@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from rstc.errors import InputError, first_line
 from rstc.files import sha256
 from rstc.representation.encoder import Encoder, quiet
@@ -22,7 +24,11 @@ POOLINGS = ("mean", "cls", "max", "model")
 
 
 def load_encoder(
-    source: str | os.PathLike[str] | SentenceTransformer | None, pooling: str, max_tokens: int, device: str
+    source: str | os.PathLike[str] | SentenceTransformer | None,
+    pooling: str,
+    max_tokens: int,
+    device: str | torch.device = "cpu",
+    precision: torch.dtype = torch.float32,
 ) -> Encoder:
     """Return an encoder from a folder, a hub name, a Sentence-Transformers model, or None: the embedded one.
 
@@ -30,6 +36,7 @@ def load_encoder(
     over the last layer's tokens, without normalisation; "model" keeps whatever modules the model has after its
     transformer.
     """
+    device = str(device)
     if source is None or source == EMBEDDED:
         model = _open_folder(embedded_folder(), device)
     elif not isinstance(source, (str, os.PathLike)):
@@ -38,7 +45,7 @@ def load_encoder(
         model = _open_folder(Path(source), device)
     else:
         model = _from_hub(str(source), device)
-    return Encoder(_with_pooling(model, pooling), max_tokens)
+    return Encoder(_with_pooling(model, pooling), max_tokens, precision)
 
 
 def embedded_folder() -> Path:

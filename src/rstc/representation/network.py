@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 
-# Two clusters closer than this in log P are a close call: far above what the order of float32 sums can move,
-# far below any difference that means something.
-CLOSE_CALL = 1e-4
+# Two clusters closer than this in log P are a close call: above what the order of sums, and a frozen state that falls
+# to the other side of a rounding, can move; below any difference that means something.
+CLOSE_CALL = {torch.float32: 1e-3, torch.bfloat16: 5e-2, torch.float16: 1e-2}
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Network(nn.Module):
         self.encoder = encoder
         self.cluster_head = cluster_head
         self.projector = projector
-        self.to(encoder.model.device)
+        self.to(encoder.device)
 
     def predict(self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None) -> Prediction:
         """Predict tokenised texts in evaluation mode."""
@@ -49,23 +49,25 @@ class Network(nn.Module):
     def judge(self, E: Tensor) -> Prediction:
         """Predict texts that are embedded already, a few thousand at a time."""
         self.eval()
-        device = self.encoder.model.device
-        log_p = [self.cluster_head(part.to(device)).log_softmax(1).cpu() for part in E.split(8192)]
-        return Prediction(torch.cat(log_p), E)
+        device = self.encoder.device
+        log_p = torch.empty(len(E), self.cluster_head.n_clusters)
+        for rows in torch.arange(len(E)).split(8192):
+            log_p[rows] = self.cluster_head(E[rows].to(device)).log_softmax(1).cpu()
+        return Prediction(log_p, E)
 
     @torch.inference_mode()
     def settle(self, tokens: Sequence[TokenIds], prediction: Prediction) -> Prediction:
-        """Decide close calls by encoding the text alone.
+        """Decide close calls by encoding the text alone; the prediction is changed in place and returned.
 
         How a text is rounded depends a little on the texts it shares a batch with. Settled, a text's cluster
         depends on that text and nothing else.
         """
-        log_p, E = prediction.log_p.clone(), prediction.E.clone()
+        log_p, E = prediction.log_p, prediction.E
         best = log_p.topk(2, dim=1).values
         alone: dict[bytes, Prediction] = {}
-        for i in (best[:, 0] - best[:, 1] < CLOSE_CALL).nonzero().flatten().tolist():
+        for i in (best[:, 0] - best[:, 1] < CLOSE_CALL[self.encoder.precision]).nonzero().flatten().tolist():
             key = tokens[i].tobytes()
             if key not in alone:
                 alone[key] = self.judge(self.encoder([tokens[i]]).float().cpu())
             log_p[i], E[i] = alone[key].log_p[0], alone[key].E[0]
-        return Prediction(log_p, E)
+        return prediction

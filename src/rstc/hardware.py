@@ -1,0 +1,53 @@
+"""What a run computes on, and how precisely: the device and the precision of the encoder's arithmetic."""
+
+from __future__ import annotations
+
+import torch
+
+from rstc.errors import InputError, first_line
+
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def choose_device(name: str = "auto") -> torch.device:
+    """Return the named device, or for "auto" a GPU where there is one.
+
+    >>> choose_device("cpu")
+    device(type='cpu')
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as problem:
+        raise InputError(f"device={name!r} cannot be used here ({first_line(problem)})") from problem
+    if device.type == "meta":
+        raise InputError("device='meta' computes nothing; use cpu, cuda or mps")
+    return device
+
+
+def choose_precision(name: str, device: torch.device) -> torch.dtype:
+    """Return the named precision, or for "auto" bfloat16 where the device has arithmetic for it.
+
+    A plain CPU has none and computes in float32, as does Apple's GPU, where bfloat16 gains little. Half precision
+    with its narrow range is never chosen, only taken when asked for.
+
+    >>> choose_precision("float16", torch.device("cpu"))
+    torch.float16
+    """
+    if name != "auto":
+        return PRECISIONS[name]
+    return torch.bfloat16 if _has_bfloat16(device) else torch.float32
+
+
+def _has_bfloat16(device: torch.device) -> bool:
+    """Tell whether bfloat16 is computed by the device itself and not imitated."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device)[0] >= 8
+    if device.type == "cpu" and hasattr(torch.cpu, "get_capabilities"):
+        can = torch.cpu.get_capabilities()
+        return bool(can.get("amx_bf16") or can.get("avx512_bf16"))
+    return False
