@@ -106,7 +106,8 @@ class _Training:
         self.E: Tensor | None = None  # of an encoder that does not learn, once it is known
         self.batches = self._batches(views.of(learners))
         self.optimizer = _adam(self.network, config)
-        self.random_b = _random_distribution(n_clusters, rng)
+        self.random_b = torch.from_numpy(_random_distribution(n_clusters, rng))
+        self.potentials: Tensor | None = None  # of the last transport, for the next to start from
         self.history: list[dict[str, Any]] = []
         self.step, self.last_step = 0, last_step(len(learners), config)
 
@@ -128,8 +129,8 @@ class _Training:
                 settled = changed is not None and changed < config.delta
                 self._record(losses, prediction, transport, changed)
                 if settled or self.step == self.last_step:
-                    return self._finish(prediction, np.asarray(transport.b), settled)
-                labels, losses = torch.from_numpy(np.asarray(transport.plan)).argmax(1), _MeanLosses()
+                    return self._finish(prediction, transport.b.numpy(), settled)
+                labels, losses = transport.plan.argmax(1), _MeanLosses()
             losses.add(*self._learn(labels))
 
     def _run_without_labels(self) -> TrainResult:
@@ -237,15 +238,18 @@ class _Training:
         first, second = views.draw(self.rng)
         return self.network.encoder.tokenize(first), self.network.encoder.tokenize(second)
 
-    def _transport(self, prediction: Prediction) -> Transport[NDArray[np.float64]]:
-        """Turn predictions into pseudo-labels by the transport that the settings name."""
+    def _transport(self, prediction: Prediction) -> Transport[Tensor]:
+        """Turn predictions into pseudo-labels by the transport that the settings name, starting from the last one."""
         with self.progress.stage("renew"):
-            config, log_p = self.config, prediction.log_p.double().numpy()
+            config, log_p, start = self.config, prediction.log_p, self.potentials
             if config.labels == "saot":
-                return saot(log_p, config.eps1, config.eps2, config.transport_method)
-            uniform = np.full(self.n_clusters, 1 / self.n_clusters)
-            b = uniform if config.labels == "ot-uniform" else self.random_b
-            return optimal_transport(log_p, b, config.eps1, config.transport_method)
+                found = saot(log_p, config.eps1, config.eps2, config.transport_method, start=start)
+            else:
+                uniform = torch.full((self.n_clusters,), 1 / self.n_clusters, dtype=torch.float64)
+                b = uniform if config.labels == "ot-uniform" else self.random_b
+                found = optimal_transport(log_p, b, config.eps1, config.transport_method, start=start)
+            self.potentials = found.potentials
+            return found
 
     def _predict(self) -> Prediction:
         return self.network.judge(self._embed("renew"))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rstc.errors import InputError, TransportWarning
+from rstc.pseudo_labels import costs, dual
 from rstc.pseudo_labels.transport import optimal_transport, saot
 
 
@@ -194,3 +195,73 @@ def test_a_converged_run_is_silent() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         saot(imbalanced())
+
+
+def wavering(N: int, C: int, seed: int = 0) -> torch.Tensor:
+    """Return log P in float32 of N texts in C classes of very different sizes, mostly sure of themselves."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.dirichlet(np.full(C, 0.5))
+    logits = rng.normal(size=(N, C)) * 1.5
+    logits[np.arange(N), rng.choice(C, N, p=sizes)] += 4
+    return torch.from_numpy(logits).float().log_softmax(1)
+
+
+@pytest.mark.parametrize("eps2", [0.1, 0.001])
+def test_conjugate_gradients_find_what_the_solved_hessian_finds(eps2: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    log_p = wavering(3000, 40)
+    solved = saot(log_p, eps2=eps2)
+    monkeypatch.setattr(dual, "CLASSES_TO_SOLVE", 10)
+    by_products = saot(log_p, eps2=eps2)
+    assert by_products.converged
+    assert by_products.plan.numpy() == pytest.approx(solved.plan.numpy(), abs=1e-10)
+    assert by_products.b.numpy() == pytest.approx(solved.b.numpy(), abs=1e-8)
+
+
+def test_a_thousand_classes_are_no_trouble() -> None:
+    found = saot(wavering(2000, 1000), eps2=0.001)
+    assert found.converged
+    assert found.iterations < 60
+
+
+def test_how_the_rows_are_cut_into_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    log_p = wavering(500, 7)
+    whole = saot(log_p)
+    monkeypatch.setattr(costs, "NUMBERS_A_PIECE", 50)
+    assert saot(log_p).plan.numpy() == pytest.approx(whole.plan.numpy(), abs=1e-12)
+
+
+def test_many_rows_start_from_a_sample_and_end_at_the_same_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    log_p = wavering(4000, 12)
+    at_once = saot(log_p)
+    monkeypatch.setattr(dual, "ROWS_TO_START", 300)
+    in_two_goes = saot(log_p)
+    assert in_two_goes.converged
+    assert in_two_goes.plan.numpy() == pytest.approx(at_once.plan.numpy(), abs=1e-10)
+    assert in_two_goes.iterations < at_once.iterations
+
+
+def test_the_last_solution_is_a_good_start() -> None:
+    before = wavering(2000, 30)
+    after = (before + 0.1 * torch.randn(2000, 30, generator=torch.Generator().manual_seed(0))).log_softmax(1)
+    cold, warm = saot(after), saot(after, start=saot(before).potentials)
+    assert warm.plan.numpy() == pytest.approx(cold.plan.numpy(), abs=1e-9)
+    assert warm.iterations < cold.iterations
+    assert saot(after, start=cold.potentials).iterations == 0
+
+
+def test_a_start_that_leads_nowhere_is_given_up() -> None:
+    log_p = wavering(300, 5)
+    lost = saot(log_p, start=torch.tensor([700.0, -700.0, 0.0, 300.0, -5.0], dtype=torch.float64))
+    assert lost.plan.numpy() == pytest.approx(saot(log_p).plan.numpy(), abs=1e-9)
+
+
+def test_a_start_of_another_size_is_refused() -> None:
+    with pytest.raises(InputError, match="start must hold 5 finite potentials"):
+        saot(wavering(20, 5), start=torch.zeros(4, dtype=torch.float64))
+
+
+def test_half_precision_input_is_solved_in_double() -> None:
+    log_p = wavering(200, 5).bfloat16()
+    found = saot(log_p)
+    assert found.plan.dtype == torch.float64
+    assert found.plan.numpy() == pytest.approx(saot(log_p.double()).plan.numpy(), abs=1e-12)

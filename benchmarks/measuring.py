@@ -1,0 +1,90 @@
+"""What the benchmark scripts share: the sets, the scores, the circumstances, and result files that grow row by row."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import sys
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rstc.metrics import evaluate
+from rstc.versions import versions
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def load_set(name: str, data: Path) -> pd.DataFrame:
+    """Return a benchmark set, or the bundled sample, with the columns label and text."""
+    if name == "sample":
+        with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as path:
+            return pd.read_csv(path).rename(columns={"topic": "label"})
+    return pd.read_csv(data / f"{name}.csv").astype({"text": str})
+
+
+def scores(truth: Any, clusters: Any) -> dict[str, Any]:
+    """Return ACC, NMI and ARI in percent, and the number of clusters."""
+    found = asdict(evaluate(list(truth), list(clusters)))
+    return {name: round(100 * found[name], 2) for name in ("acc", "nmi", "ari")} | {"clusters": found["n_clusters"]}
+
+
+def circumstances(*packages: str) -> dict[str, Any]:
+    """Return the command, the versions and the machine that a result was made with."""
+    from importlib.metadata import version
+
+    import torch
+
+    script = Path(sys.argv[0]).name
+    arguments = ["DIR" if before == "--data" else word for before, word in zip(sys.argv, sys.argv[1:], strict=False)]
+    return {
+        "command": " ".join(["python", f"benchmarks/{script}", *arguments]),
+        "versions": versions() | {name: version(name) for name in packages},
+        "machine": f"{platform.machine()} {_cpu_name()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads",
+    }
+
+
+def peak_memory() -> float:
+    """Return the most memory that this process has held so far, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+
+
+class ResultFile:
+    """A JSON file of rows, each written as soon as it is there; a row that is there is not measured again."""
+
+    def __init__(self, path: Path, made_with: dict[str, Any], key: tuple[str, ...]) -> None:
+        self._path, self._key = path, key
+        self.content: dict[str, Any] = {"rows": []}
+        if path.exists():
+            self.content = json.loads(path.read_text())
+        self.content |= made_with
+
+    def has(self, **row: Any) -> bool:
+        """Tell whether a row with these key values is there."""
+        return any(all(found[name] == row[name] for name in self._key) for found in self.content["rows"])
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Write a row and show it."""
+        self.content["rows"].append(row)
+        self.write()
+        print(json.dumps(row), flush=True)
+
+    def write(self) -> None:
+        """Write the file; a stop in the middle leaves the old one."""
+        self._path.parent.mkdir(exist_ok=True)
+        new = self._path.with_suffix(".new")
+        new.write_text(json.dumps(self.content, indent=1) + "\n")
+        new.replace(self._path)
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
