@@ -31,7 +31,10 @@ def test_the_encoder_opens_in_sentence_transformers(saved: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
     theirs = SentenceTransformer(str(saved / "encoder"), device="cpu").encode(["parcel late"], show_progress_bar=False)
-    assert RSTC.load(saved).transform(["parcel late"]) == pytest.approx(np.asarray(theirs), abs=1e-5)
+    assert RSTC.load(saved).transform(["parcel late"]) == pytest.approx(
+        np.asarray(theirs),
+        abs=1e-3,  # ours rounds the frozen layers' output to half precision, as in training
+    )
 
 
 def test_heads_are_safetensors_and_the_rest_is_json(saved: Path) -> None:

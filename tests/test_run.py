@@ -39,6 +39,7 @@ def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
         "rows": 120,
         "texts": 120,
         "missing": 0,
+        "trained_on": 120,
     }
     assert sum(one["size"] for one in summary["clusters"]) == 120
     first = summary["clusters"][0]
@@ -49,7 +50,10 @@ def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
     assert sum(summary["class_distribution"]) == pytest.approx(1)
     assert summary["settings"]["batch_size"] == 32
     assert summary["history"][-1]["step"] == summary["steps"]
-    assert {"read", "train", "describe"} <= set(summary["seconds"])
+    stages = ["read", "load", "encode", "start", "views", "train", "renew", "predict", "describe", "write"]
+    assert list(summary["seconds"]) == stages
+    assert all(spent >= 0 for spent in summary["seconds"].values())
+    assert (summary["device"], summary["precision"]) == ("cpu", "float32")
     assert "torch" in summary["versions"]
 
 
@@ -171,3 +175,13 @@ def test_a_column_called_cluster_is_noticed_before_the_work(tmp_path: Path, quic
     (tmp_path / "in.csv").write_text("text,cluster\nparcel late,1\nno refund,2\n")
     with pytest.raises(InputError, match="already has a column 'cluster'"):
         cluster_file(str(tmp_path / "in.csv"), tmp_path / "run", 2, settings=quick)
+
+
+def test_of_many_texts_a_sample_trains_and_all_are_labelled(tickets: Path, quick: Quick, tmp_path: Path) -> None:
+    summary = cluster_file(str(tickets), tmp_path / "run", 4, settings={**quick, "max_texts": 80})
+    assert summary["input"]["trained_on"] == 80
+    assert sum(one["size"] for one in summary["clusters"]) == 120
+    sizes = [one["size"] for one in summary["clusters"]]
+    assert sizes == sorted(sizes, reverse=True)
+    predict_file(tmp_path / "run", str(tickets), tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "clusters.csv").read_bytes()

@@ -11,6 +11,7 @@ import torch
 from rstc.config import make_config
 from rstc.errors import InputError
 from rstc.metrics import evaluate
+from rstc.representation.encoder import Encoder
 from rstc.representation.heads import Centroids
 from rstc.representation.loading import load_encoder
 from rstc.representation.views import drawn_views
@@ -144,3 +145,57 @@ def test_the_papers_preset_runs(texts_and_topics: Data, tiny_encoder: str) -> No
     result = train(texts, views, encoder, 4, config, np.random.default_rng(0))
     assert min(entry["step"] for entry in result.history[1:]) >= 25
     assert all(p.requires_grad for p in result.network.encoder.parameters())
+
+
+def test_frozen_layers_run_once_for_each_text(
+    texts_and_topics: Data, quick: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    lower = Encoder.frozen_states
+    monkeypatch.setattr(Encoder, "frozen_states", lambda self, tokens: seen.append(len(tokens)) or lower(self, tokens))
+    run(texts_and_topics[0], quick, max_steps=30)
+    assert sum(seen) == len(set(texts_and_topics[0]))
+
+
+@pytest.mark.parametrize("settings", [{}, {"deletion_share": 0.2, "cutoff_share": 0.0}, {"trainable_layers": 0}])
+def test_the_cache_in_a_file_gives_the_bits_of_the_one_in_memory(
+    texts_and_topics: Data, quick: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    in_file, in_memory = (run(texts_and_topics[0], quick, cache_mb=mb, **settings) for mb in (0, 100))
+    assert torch.equal(in_file.prediction.log_p, in_memory.prediction.log_p)
+
+
+@pytest.mark.parametrize("layers", [0, 1, "all"])
+def test_what_was_fitted_is_what_is_predicted(texts_and_topics: Data, quick: dict[str, Any], layers: int | str) -> None:
+    result = run(texts_and_topics[0], quick, trainable_layers=layers)
+    tokens = result.network.encoder.tokenize(texts_and_topics[0])
+    again = result.network.predict(tokens)
+    assert again.log_p.numpy() == pytest.approx(result.prediction.log_p.numpy(), abs=1e-4)
+
+
+def test_an_encoder_that_does_not_learn_embeds_the_texts_once(
+    texts_and_topics: Data, quick: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    embed = Encoder.embed
+    monkeypatch.setattr(Encoder, "embed", lambda self, *args: calls.append(1) or embed(self, *args))
+    run(texts_and_topics[0], quick, trainable_layers=0)
+    assert len(calls) == 1
+
+
+def test_a_sample_of_the_texts_trains_and_all_are_labelled(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
+    result = run(texts, quick, max_texts=70, max_steps=40)
+    assert result.n_trained == 70
+    assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.9
+    with pytest.raises(InputError, match="max_texts=3 leaves 3 distinct texts to find 4 clusters in"):
+        run(texts, quick, max_texts=3)
+
+
+def test_training_in_bfloat16_learns_as_well(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
+    config = make_config("default", {**quick, "max_steps": 40})
+    encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu", torch.bfloat16)
+    result = train(texts, drawn_views(texts, 0.0, 0.1), encoder, 4, config, np.random.default_rng(0))
+    assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.9
+    assert all(p.dtype == torch.float32 for p in result.network.parameters())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 NO_CLUSTER = -1
+ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
 COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
 
 
@@ -50,6 +51,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         embedding_: the learned embedding of each fitted text, (N, D); zeros where there is no text.
         n_iter_: training steps taken.
         n_texts_: how many texts it was fitted on.
+        n_trained_: how many of them trained; fewer than all where there are more than `max_texts`.
         settled_: whether the clusters settled before the step limit.
         config_: all settings of the run.
         seconds_: where the time went.
@@ -180,21 +182,29 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.history_ = result.history
         self.n_iter_ = result.steps
         self.n_texts_ = len(texts)
+        self.n_trained_ = result.n_trained
         self.settled_ = result.settled
         self.seconds_ = timing.seconds
         return self
 
     def predict(self, X: Sequence[str | None]) -> NDArray[np.int64]:
         """Return the cluster of each text, (N,); -1 where there is none."""
-        return self.assign(X).clusters
+        return self._in_pieces(X, lambda found: found.clusters)
 
     def predict_proba(self, X: Sequence[str | None]) -> NDArray[np.float32]:
         """Return the probability of each cluster, (N, C); zeros where there is no text."""
-        return self.assign(X).probabilities
+        return self._in_pieces(X, lambda found: found.probabilities)
 
     def transform(self, X: Sequence[str | None]) -> NDArray[np.float32]:
         """Return the learned embedding of each text, (N, D); zeros where there is no text."""
-        return self.assign(X).embeddings
+        return self._in_pieces(X, lambda found: found.embeddings)
+
+    def _in_pieces(self, X: Sequence[str | None], wanted: Callable[[Assignment], NDArray[Any]]) -> NDArray[Any]:
+        """Assign texts a piece at a time, so that only what is wanted is held for all of them."""
+        check_is_fitted(self, "network_")
+        texts = _as_texts(X)
+        starts = range(0, max(len(texts), 1), ROWS_A_PIECE)
+        return np.concatenate([wanted(self.assign(texts[start : start + ROWS_A_PIECE])) for start in starts])
 
     def assign(self, X: Sequence[str | None]) -> Assignment:
         """Return clusters, probabilities and embeddings of texts in one pass over them."""
@@ -225,13 +235,17 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "preset": self.preset,
             "random_state": int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
             "n_texts": self.n_texts_,
+            "n_trained": self.n_trained_,
         }
         save_model(Path(folder), self.network_, self.config_, facts)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
-        """Read a model that `save` wrote; it predicts as before. The fitted texts and their labels are not in it."""
-        saved = load_model(Path(folder), choose_device(device))
+        """Read a model that `save` wrote; it predicts as before, on whatever device is named.
+
+        The fitted texts and their labels are not in it.
+        """
+        saved = load_model(Path(folder), device)
         facts = saved.facts
         settings = {name: value for name, value in saved.config.to_dict().items() if name != "encoder"}
         model = cls(
@@ -246,6 +260,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         model.history_ = facts["history"]
         model.n_iter_ = facts["n_iter"]
         model.n_texts_ = facts["n_texts"]
+        model.n_trained_ = facts["n_trained"]
         model.settled_ = facts["settled"]
         return model
 

@@ -15,14 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
 from rstc.errors import InputError
 from rstc.files import replaced_folder, sha256
-from rstc.hardware import choose_precision
+from rstc.hardware import choose_device, choose_precision
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
@@ -66,8 +65,11 @@ def save_model(folder: Path, network: Network, config: Config, facts: dict[str, 
             (new / name).chmod((new / DESCRIPTION).stat().st_mode)
 
 
-def load_model(folder: Path, device: torch.device) -> SavedModel:
-    """Read a network from a folder that `save_model` wrote, after checking every file."""
+def load_model(folder: Path, device: str = "auto") -> SavedModel:
+    """Read a network from a folder that `save_model` wrote, after checking every file.
+
+    It computes on `device`: where it was trained is another matter.
+    """
     description = read_description(folder)
     for name, expected in description["files"].items():
         path = folder / name
@@ -77,9 +79,10 @@ def load_model(folder: Path, device: torch.device) -> SavedModel:
             raise InputError(f"the model in {folder} is incomplete: {name} is missing")
         if sha256(path) != expected:
             raise InputError(f"the model in {folder} was altered: {name} is not the file that was saved")
-    config = replace(Config(**description["config"]), device=str(device))  # where it was trained is another matter
-    precision = choose_precision(config.precision, device)
-    encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, device, precision)
+    config = replace(Config(**description["config"]), device=device)
+    place = choose_device(device)
+    precision = choose_precision(config.precision, place)
+    encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, place, precision)
     encoder.train_layers(config.trainable_layers)
     head = (
         Centroids(encoder.dim, description["n_clusters"], config.unit_length)
@@ -88,7 +91,7 @@ def load_model(folder: Path, device: torch.device) -> SavedModel:
     )
     network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
     try:
-        state = load_file(folder / HEADS, device=str(device))
+        state = load_file(folder / HEADS, device=str(place))
         for name, module in (("cluster_head", network.cluster_head), ("projector", network.projector)):
             own = {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
             module.load_state_dict(own)

@@ -38,6 +38,13 @@ class Progress:
             if self._stages:
                 self._stages[-1] = (self._stages[-1][0], time.perf_counter())
 
+    def so_far(self) -> dict[str, float]:
+        """Return the seconds of each stage, the current one's up to now."""
+        self._pause()
+        if self._stages:
+            self._stages[-1] = (self._stages[-1][0], time.perf_counter())
+        return dict(self.seconds)
+
     def advance(self, done: int, total: int) -> None:
         """Tell the listener how far the current stage is."""
         if self._listener and self._stages:

@@ -53,14 +53,17 @@ def cluster_file(
         check_free_names(table)
     model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
     model.fit(texts, progress=listener)
+    progress.seconds |= model.seconds_
     with progress.stage("describe"):
         present = np.flatnonzero(model.labels_ != NO_CLUSTER)
+        rows = present if len(present) < len(texts) else slice(None)  # a slice copies nothing
         described = describe(
             [text for text in texts if text is not None],
-            model.labels_[present],
-            model.probabilities_[present],
-            model.embedding_[present],
+            model.labels_[rows],
+            model.probabilities_[rows],
+            model.embedding_[rows],
         )
+    encoder = model.network_.encoder
     summary = {
         "input": {
             "file": "standard input" if path == STANDARD_INPUT else Path(path).name,
@@ -69,6 +72,7 @@ def cluster_file(
             "rows": len(texts),
             "texts": len(present),
             "missing": len(texts) - len(present),
+            "trained_on": model.n_trained_,
         },
         "n_clusters": n_clusters,
         "clusters_found": len(described),
@@ -80,12 +84,19 @@ def cluster_file(
         "preset": preset,
         "seed": seed,
         "settings": model.config_.to_dict(),
+        "device": str(encoder.device),
+        "precision": str(encoder.precision).removeprefix("torch."),
         "versions": versions(),
         "made": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        "seconds": {name: round(spent, 2) for name, spent in (progress.seconds | model.seconds_).items()},
     }
-    clusters, confidence = model.labels_, model.probabilities_.max(axis=1)
-    write_run(out, _labelled(table, texts, clusters, confidence), kind, summary, model.save)
+
+    def timed_summary() -> dict[str, Any]:
+        summary["seconds"] = {name: round(spent, 2) for name, spent in progress.so_far().items()}
+        return summary
+
+    with progress.stage("write"):
+        table = _labelled(table, texts, model.labels_, model.probabilities_.max(axis=1))
+        write_run(out, table, kind, model.save, timed_summary)
     return summary
 
 
@@ -97,6 +108,7 @@ def predict_file(
     text_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    device: str = "auto",
     listener: Listener | None = None,
 ) -> tuple[int, int]:
     """Label the texts of a file with a saved model, a piece at a time; return the numbers of rows and of texts."""
@@ -115,7 +127,7 @@ def predict_file(
     if path != STANDARD_INPUT and out.exists() and out.samefile(path):
         raise InputError(f"the input and the output are the same file: {out}")
     column = find_text_column(first, text_column or _trained_column(folder, first))
-    model = RSTC.load(find_model(folder))
+    model = RSTC.load(find_model(folder), device)
     rows = present = 0
     with table_writer(out, target) as write:
         for table in itertools.chain([first], pieces):

@@ -45,6 +45,7 @@ class TrainResult:
         b: the estimated class distribution, (C,).
         history: one entry a renewal, the last one after the last step.
         steps: training steps taken.
+        n_trained: how many texts trained.
         settled: whether the stop test ended the training, rather than the step limit.
     """
 
@@ -53,6 +54,7 @@ class TrainResult:
     b: NDArray[np.float64]
     history: list[dict[str, Any]]
     steps: int
+    n_trained: int
     settled: bool
 
 
@@ -302,7 +304,7 @@ class _Training:
         network.cluster_head.reorder(order)
         with self.progress.stage("predict"):
             final = network.settle(self.all_tokens, network.judge(prediction.E))
-        return TrainResult(network.eval(), final, b[order.numpy()], self.history, self.step, settled)
+        return TrainResult(network.eval(), final, b[order.numpy()], self.history, self.step, len(self.tokens), settled)
 
 
 class _MeanLosses:

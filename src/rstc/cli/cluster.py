@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli.options import Encoding, Format, TextColumn, note_plain_input
+from rstc.cli.options import Device, Encoding, Format, TextColumn, note_plain_input
 from rstc.config import parse_setting
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")]
@@ -30,6 +30,7 @@ def cluster(
     format: Format = None,
     encoding: Encoding = "utf-8",
     overwrite: Overwrite = False,
+    device: Device = "auto",
 ) -> None:
     """Cluster the texts of a file.
 
@@ -45,7 +46,7 @@ def cluster(
 
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
-    changed = dict(parse_setting(assignment) for assignment in settings or [])
+    changed = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
     _run(
         file,
         out,
@@ -86,10 +87,12 @@ def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
 
         summary = cluster_file(file, out, n_clusters, listener=listener, **options)
     output.print(cluster_table(summary["clusters"]))
+    texts, trained_on = summary["input"]["texts"], summary["input"]["trained_on"]
     settled = ", when the clusters had settled" if summary["settled"] else ""
+    sampled = f" on a random sample of {trained_on:,}" if trained_on < texts else ""
     output.print(
-        f"{summary['input']['texts']:,} texts (column {summary['input']['text_column']!r}) in "
-        f"{summary['clusters_found']} clusters; trained for {summary['steps']} steps{settled}",
+        f"{texts:,} texts (column {summary['input']['text_column']!r}) in "
+        f"{summary['clusters_found']} clusters; trained for {summary['steps']} steps{sampled}{settled}",
         highlight=False,
         markup=False,
     )

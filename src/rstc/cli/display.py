@@ -21,7 +21,7 @@ STAGES = {
     "encode": "encoding the texts",
     "train": "training",
     "renew": "renewing the labels",
-    "predict": "labelled rows",
+    "predict": "labelling",
 }
 SECONDS_BETWEEN_LINES = 15.0
 
@@ -101,6 +101,5 @@ def shorten(text: str, most: int) -> str:
 
 
 def seconds_line(seconds: dict[str, float]) -> str:
-    """Return where the time went, longest first."""
-    spent = sorted(seconds.items(), key=lambda item: -item[1])
-    return ", ".join(f"{name} {value:.1f} s" for name, value in spent if value >= 0.05)
+    """Return where the time went, stage by stage."""
+    return ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())

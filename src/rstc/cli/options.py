@@ -17,6 +17,10 @@ Encoding = Annotated[
     str, typer.Option("--encoding", help="The character encoding of a text file; results are written in UTF-8.")
 ]
 
+Device = Annotated[
+    str, typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps; auto takes a GPU where there is one.")
+]
+
 
 def note_plain_input(file: str, format: str | None) -> None:
     """Tell how standard input is read where nothing says otherwise: a table's lines would pass for texts."""

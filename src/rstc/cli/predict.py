@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Encoding, Format, TextColumn, note_plain_input
+from rstc.cli.options import Device, Encoding, Format, TextColumn, note_plain_input
 
 
 def predict(
@@ -17,6 +17,7 @@ def predict(
     text_column: TextColumn = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
+    device: Device = "auto",
 ) -> None:
     """Label new texts with the clusters of an earlier run.
 
@@ -36,7 +37,14 @@ def predict(
         from rstc.run import predict_file
 
         rows, texts = predict_file(
-            folder, file, out, text_column=text_column, format=format, encoding=encoding, listener=listener
+            folder,
+            file,
+            out,
+            text_column=text_column,
+            format=format,
+            encoding=encoding,
+            device=device,
+            listener=listener,
         )
     missing = f"; {rows - texts:,} hold no text and get no cluster" if texts < rows else ""
     output.print(f"{rows:,} rows written to {out}{missing}", highlight=False, markup=False)

@@ -55,12 +55,12 @@ def describe(
     """
     clusters = np.unique(labels)
     keywords = _keywords(texts, np.searchsorted(clusters, labels), len(clusters), n_keywords)
-    U = normalize(E)
     described = []
     for row, cluster in enumerate(clusters):
         members = np.flatnonzero(labels == cluster)
         confidence = P[members, cluster]
-        closeness = U[members] @ U[members].mean(0)
+        U = normalize(E[members])
+        closeness = U @ U.mean(0)
         described.append(
             ClusterDescription(
                 cluster=int(cluster),

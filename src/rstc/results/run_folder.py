@@ -36,14 +36,18 @@ def check_target(out: Path, overwrite: bool) -> None:
 
 
 def write_run(
-    out: Path, table: pd.DataFrame, format: str, summary: dict[str, Any], save_model: Callable[[Path], None]
+    out: Path,
+    table: pd.DataFrame,
+    format: str,
+    save_model: Callable[[Path], None],
+    summarise: Callable[[], dict[str, Any]],
 ) -> None:
-    """Write a run's folder; it appears complete or not at all."""
+    """Write a run's folder; it appears complete or not at all. The summary comes last: it tells how long that took."""
     with replaced_folder(out) as new:
         with table_writer(new / f"{CLUSTERS}{SUFFIXES[format]}", format) as write:
             write(table)
         save_model(new / MODEL)
-        (new / SUMMARY).write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
+        (new / SUMMARY).write_text(json.dumps(summarise(), indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def read_summary(out: Path) -> dict[str, Any]:

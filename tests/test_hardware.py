@@ -1,0 +1,55 @@
+"""Which device and which precision a run takes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from rstc.errors import InputError
+from rstc.hardware import choose_device, choose_precision
+
+CPU = torch.device("cpu")
+
+
+def test_without_a_gpu_the_cpu_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert choose_device("auto") == CPU
+
+
+def test_a_gpu_is_taken_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert choose_device("auto") == torch.device("mps")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("auto") == torch.device("cuda")
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:99", "meta", ""])
+def test_a_device_that_is_not_there_is_said_so(name: str) -> None:
+    with pytest.raises(InputError, match=f"device='{name}'"):
+        choose_device(name)
+
+
+@pytest.mark.parametrize(
+    ("can", "chosen"),
+    [
+        ({"avx2": True, "avx512_f": True}, torch.float32),  # a plain CPU, where bfloat16 would be imitated
+        ({"avx512_bf16": True}, torch.bfloat16),
+        ({"amx_bf16": True}, torch.bfloat16),
+    ],
+)
+def test_a_cpu_computes_in_bfloat16_only_if_it_has_the_units(
+    can: dict[str, bool], chosen: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: can, raising=False)
+    assert choose_precision("auto", CPU) == chosen
+    assert choose_precision("float32", CPU) == torch.float32
+
+
+@pytest.mark.parametrize(("capability", "chosen"), [((7, 5), torch.float32), ((8, 0), torch.bfloat16)])
+def test_an_nvidia_gpu_computes_in_bfloat16_from_ampere_on(
+    capability: tuple[int, int], chosen: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert choose_precision("auto", torch.device("cuda")) == chosen
