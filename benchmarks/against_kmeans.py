@@ -10,25 +10,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import time
-from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.preprocessing import normalize
 
+from measuring import RESULTS, ResultFile, circumstances, load_set, scores
 from rstc.config import make_config, parse_setting
 from rstc.estimator import RSTC
-from rstc.metrics import evaluate
 from rstc.pseudo_labels.initial import kmeans_labels
 from rstc.representation.loading import load_encoder
-from rstc.versions import versions
 
 KMEANS_SEEDS = 5  # k-means is cheap and varies; its row is the mean of these
 SETS = [
@@ -44,26 +38,17 @@ SETS = [
 ]
 
 
-def load(name: str, data: Path) -> pd.DataFrame:
-    if name == "sample":
-        with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as path:
-            return pd.read_csv(path).rename(columns={"topic": "label"})
-    return pd.read_csv(data / f"{name}.csv")
-
-
 def scored(truth: Any, clusters: Any, seconds: float) -> dict[str, Any]:
-    scores = asdict(evaluate(list(truth), list(clusters)))
-    kept = {name: round(100 * scores[name], 2) for name in ("acc", "nmi", "ari")}
-    return kept | {"clusters": scores["n_clusters"], "seconds": round(seconds, 1)}
+    return scores(truth, clusters) | {"seconds": round(seconds, 1)}
 
 
 def measure(name: str, data: Path, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
-    table = load(name, data)
-    texts, n_clusters = table.text.astype(str).tolist(), table.label.nunique()
+    table = load_set(name, data)
+    texts, n_clusters = table.text.tolist(), table.label.nunique()
     config = make_config("default", settings)
 
     start = time.perf_counter()
-    encoder = load_encoder(None, config.pooling, config.max_tokens, "cpu")
+    encoder = load_encoder(None, config.pooling, config.max_tokens)
     E = normalize(encoder.embed(encoder.tokenize(texts)).numpy())
     encoded = time.perf_counter() - start
     kmeans = []
@@ -79,7 +64,7 @@ def measure(name: str, data: Path, seed: int, settings: dict[str, Any]) -> dict[
         "set": name,
         "texts": len(texts),
         "asked_clusters": n_clusters,
-        "views": "word deletion" if views is None else "given",
+        "views": "drawn" if views is None else "given",
         "kmeans": {key: round(float(np.mean([run[key] for run in kmeans])), 2) for key in kmeans[0]},
         "kmeans_acc_by_seed": [run["acc"] for run in kmeans],
         "rstc": scored(table.label, model.labels_, time.perf_counter() - start)
@@ -94,29 +79,19 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", dest="settings", nargs="*", default=[])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "against_kmeans.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "against_kmeans.json")
     given = parser.parse_args()
     settings = dict(parse_setting(assignment) for assignment in given.settings)
 
-    result = json.loads(given.out.read_text()) if given.out.exists() else {}
-    made_with = {
-        "command": "python benchmarks/against_kmeans.py --data DIR "
-        + " ".join(["--set", *given.settings] if settings else []),
-        "seed": given.seed,
-        "config": make_config("default", settings).to_dict(),
-        "versions": versions(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-    }
-    if result and any(result[key] != made_with[key] for key in ("seed", "config")):
-        sys.exit(f"{given.out} was made with another seed or other settings; name another file with --out")
-    result = {"rows": [], **result, **made_with}
+    made_with = circumstances() | {"seed": given.seed, "config": make_config("default", settings).to_dict()}
+    if given.out.exists():
+        before = json.loads(given.out.read_text())
+        if any(before[key] != made_with[key] for key in ("seed", "config")):
+            sys.exit(f"{given.out} was made with another seed or other settings; name another file with --out")
+    results = ResultFile(given.out, made_with, key=("set",))
     for name in given.sets:
-        if any(row["set"] == name for row in result["rows"]):
-            continue
-        row = measure(name, given.data, given.seed, settings)
-        result["rows"].append(row)
-        given.out.write_text(json.dumps(result, indent=1) + "\n")
-        print(json.dumps(row), file=sys.stderr, flush=True)
+        if not results.has(set=name):
+            results.add(measure(name, given.data, given.seed, settings))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write the README's results table and demo screen from what is committed.
+"""Write the tables of the README and of docs/performance.md, and the demo screen, from what is committed.
 
 python benchmarks/tables.py          rewrite them
 python benchmarks/tables.py --check  say whether they are stale
@@ -9,46 +9,184 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
 
+def read(name: str) -> dict[str, Any]:
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def table(head: str, rows: list[list[Any]]) -> str:
+    """Return a Markdown table; `head` names the columns, with bars between."""
+    columns = head.split("|")
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(str(cell).strip() for cell in line) + " |" for line in lines)
+
+
 def results_table() -> str:
-    rows = json.loads((RESULTS / "against_kmeans.json").read_text())["rows"]
-    lines = [
-        "| set | texts | clusters | views | k-means ACC / NMI | rstc ACC / NMI | rstc clusters | rstc seconds |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for row in rows:
-        kmeans, ours = row["kmeans"], row["rstc"]
-        lines.append(
-            f"| {row['set']} | {row['texts']:,} | {row['asked_clusters']} | {row['views']} | "
-            f"{kmeans['acc']:.1f} / {kmeans['nmi']:.1f} | {ours['acc']:.1f} / {ours['nmi']:.1f} | "
-            f"{ours['clusters']} | {ours['seconds']:.0f} |"
-        )
-    return "\n".join(lines)
+    return table(
+        "set | texts | clusters | views | k-means ACC / NMI | rstc ACC / NMI | rstc clusters | rstc seconds",
+        [
+            [
+                row["set"],
+                f"{row['texts']:,}",
+                row["asked_clusters"],
+                row["views"],
+                _acc_nmi(row["kmeans"]),
+                _acc_nmi(row["rstc"]),
+                row["rstc"]["clusters"],
+                f"{row['rstc']['seconds']:.0f}",
+            ]
+            for row in read("against_kmeans")["rows"]
+        ],
+    )
 
 
 def demo_screen() -> str:
     return f"```text\n{(RESULTS / 'demo.txt').read_text().rstrip()}\n```"
 
 
-def filled(text: str) -> str:
-    for name, content in {"results": results_table(), "demo": demo_screen()}.items():
-        pattern = rf"(<!-- {name}:start -->).*?(<!-- {name}:end -->)"
-        text = re.sub(pattern, lambda marks, c=content: f"{marks[1]}\n{c}\n{marks[2]}", text, flags=re.DOTALL)
+def step_table() -> str:
+    content = read("step")
+    rows = [[row["step"], f"{row['seconds']:.2f}", f"{row['faster']:.1f}x"] for row in content["rows"]]
+    same = f"Losses on the same batches without dropout differ by at most {content['largest_loss_difference']:.0e}."
+    return table("step | seconds | faster", rows) + f"\n\n{same}"
+
+
+def encode_table() -> str:
+    content = read("encode")
+    head = "encoder | texts a second | times `encode` | share of the matmul limit | equal labels"
+    rows = [
+        [
+            row["encoder"],
+            f"{row['texts_a_second']:.0f}",
+            f"{row['times_sentence_transformers']:.2f}",
+            f"{row['share_of_matmul_limit']:.2f}",
+            f"{row['equal_labels']:.2%}",
+        ]
+        for row in content["rows"]
+    ]
+    limit = f"The limit in that run: {content['matmul_gflops']:.0f} GFLOP/s."
+    return table(head, rows) + f"\n\n{limit}"
+
+
+def transport_table() -> str:
+    head = "N | C | eps2 | Newton: seconds | residual | steps | 1,000 alternations: seconds | residual | faster"
+    rows = []
+    for row in read("transport")["rows"]:
+        if row["problem"] == "saot":
+            ours, theirs = row["newton"], row["alternation"]
+            rows.append(
+                [
+                    f"{row['N']:,}",
+                    f"{row['C']:,}",
+                    row["eps2"],
+                    _seconds(ours["seconds"]),
+                    f"{ours['residual']:.0e}",
+                    ours["steps"],
+                    _seconds(theirs["seconds"]) + (" (projected)" if theirs["projected"] else ""),
+                    "" if theirs["residual"] is None else f"{theirs['residual']:.0e}",
+                    f"{theirs['seconds'] / ours['seconds']:,.0f}x",
+                ]
+            )
+    return table(head, rows)
+
+
+def pot_table() -> str:
+    rows = [
+        [
+            f"{row['N']:,}",
+            f"{row['C']:,}",
+            _seconds(row["newton"]["seconds"]),
+            f"{row['newton']['residual']:.0e}",
+            _seconds(row["pot"]["seconds"]),
+            f"{row['pot']['residual']:.0e}",
+            f"{row['pot']['seconds'] / row['newton']['seconds']:,.1f}x",
+        ]
+        for row in read("transport")["rows"]
+        if row["problem"] == "fixed b"
+    ]
+    return table("N | C | Newton: seconds | residual | POT: seconds | residual | faster", rows)
+
+
+def end_to_end_table() -> str:
+    rows = [
+        [row["method"], f"{row['seconds']:.0f}", f"{row['passes']:.1f}", _acc_nmi(row), row["clusters"]]
+        for row in read("end_to_end")["rows"]
+    ]
+    return table("method | seconds | passes | ACC / NMI | clusters", rows)
+
+
+def scale_table() -> str:
+    rows = [
+        [
+            f"{row['texts']:,}",
+            f"{row['trained_on']:,}",
+            f"{row['seconds']:.0f}",
+            f"{row['milliseconds_a_text']:.1f}",
+            f"{row['peak_memory_gb']:.1f}",
+        ]
+        for row in read("scale")["rows"]
+    ]
+    return table("texts | of which train | seconds | milliseconds a text | peak memory, GB", rows)
+
+
+def layers_table() -> str:
+    found = {(row["set"], row["layers"]): row for row in read("layers")["rows"]}
+    sets = list(dict.fromkeys(name for name, _ in found))
+    choices = list(dict.fromkeys(layers for _, layers in found))
+    rows = []
+    for layers in choices:
+        cells = []
+        for name in sets:
+            row = found.get((name, layers))
+            cells.append(f"{_acc_nmi(row)} ({row['passes']:.1f})" if row else "not run")
+        rows.append([layers, *cells])
+    return table(" | ".join(["learning layers", *sets]), rows)
+
+
+def _acc_nmi(row: dict[str, Any]) -> str:
+    return f"{row['acc']:.1f} / {row['nmi']:.1f}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}" if seconds < 1 else f"{seconds:,.1f}"
+
+
+FILLED = {
+    "README.md": {"results": results_table, "demo": demo_screen},
+    "docs/performance.md": {
+        "step": step_table,
+        "encode": encode_table,
+        "transport": transport_table,
+        "pot": pot_table,
+        "end_to_end": end_to_end_table,
+        "scale": scale_table,
+        "layers": layers_table,
+    },
+}
+
+
+def filled(text: str, contents: dict[str, Callable[[], str]]) -> str:
+    for name, content in contents.items():
+        pattern, new = rf"(<!-- {name}:start -->).*?(<!-- {name}:end -->)", content()
+        text = re.sub(pattern, lambda marks, new=new: f"{marks[1]}\n{new}\n{marks[2]}", text, flags=re.DOTALL)
     return text
 
 
 def main() -> None:
-    readme = ROOT / "README.md"
-    before = readme.read_text(encoding="utf-8")
-    after = filled(before)
-    if "--check" in sys.argv:
-        sys.exit("README.md is stale: run python benchmarks/tables.py" if before != after else 0)
-    readme.write_text(after, encoding="utf-8")
+    for name, contents in FILLED.items():
+        path = ROOT / name
+        before = path.read_text(encoding="utf-8")
+        after = filled(before, contents)
+        if "--check" in sys.argv and before != after:
+            sys.exit(f"{name} is stale: run python benchmarks/tables.py")
+        path.write_text(after, encoding="utf-8")
 
 
 if __name__ == "__main__":

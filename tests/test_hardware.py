@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
+from rstc import hardware
 from rstc.errors import InputError
-from rstc.hardware import choose_device, choose_precision
+from rstc.hardware import choose_device, choose_precision, use_granted_cores
 
 CPU = torch.device("cpu")
 
@@ -53,3 +56,25 @@ def test_an_nvidia_gpu_computes_in_bfloat16_from_ampere_on(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     assert choose_precision("auto", torch.device("cuda")) == chosen
+
+
+@pytest.mark.parametrize(("quota", "threads"), [("150000 100000", 2), ("100000 100000", 1), ("20000 100000", 1)])
+def test_a_container_that_is_granted_few_cores_gets_few_threads(
+    quota: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpu.max").write_text(quota)
+    monkeypatch.setattr(hardware, "CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(hardware.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    taken: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", taken.append)
+    use_granted_cores()
+    assert taken == [threads]
+
+
+def test_without_a_limit_the_threads_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cpu.max").write_text("max 100000")
+    before = torch.get_num_threads()
+    monkeypatch.setattr(hardware, "CPU_QUOTA", tmp_path / "cpu.max")
+    use_granted_cores()
+    assert torch.get_num_threads() == before

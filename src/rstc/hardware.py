@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import torch
 
 from rstc.errors import InputError, first_line
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container, where there is one
+
+
+def use_granted_cores() -> None:
+    """Let torch use no more threads than this process may run at a time.
+
+    Torch counts the machine's cores; in a container that is granted fewer, the rest would wait for each other.
+    """
+    granted = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = CPU_QUOTA.read_text().split()
+        granted = min(granted, max(1, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no container, or one without a limit
+        pass
+    torch.set_num_threads(min(torch.get_num_threads(), granted))
 
 
 def choose_device(name: str = "auto") -> torch.device:

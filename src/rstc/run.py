@@ -17,6 +17,7 @@ from rstc.config import make_config
 from rstc.errors import InputError
 from rstc.estimator import NO_CLUSTER, RSTC
 from rstc.files import check_writable
+from rstc.hardware import choose_device
 from rstc.progress import Listener, Progress
 from rstc.results.describe import ClusterDescription, describe
 from rstc.results.run_folder import SUMMARY, check_target, find_model, read_summary, write_run
@@ -42,7 +43,7 @@ def cluster_file(
     listener: Listener | None = None,
 ) -> dict[str, Any]:
     """Cluster the texts of a file, write the run folder, and return the summary that is in it."""
-    make_config(preset, settings)  # a setting that is wrong is told before any work is done
+    choose_device(make_config(preset, settings).device)  # a setting that is wrong is told before any work is done
     check_target(out, overwrite)
     progress = Progress(listener)
     with progress.stage("read"):

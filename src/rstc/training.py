@@ -296,6 +296,7 @@ class _Training:
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
         """Label all texts; number the clusters by size, the largest first, and settle close calls."""
         network = self.network
+        self.cache = None  # nobody learns any more
         if len(self.tokens) < len(self.all_tokens):
             with self.progress.stage("predict"):
                 prediction = network.predict(self.all_tokens, self.progress.advance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,7 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     assert "keywords" in clustered.stdout
     assert "120 texts (column 'text') in 4 clusters; trained for 6 steps" in clustered.stdout
     assert "training: 6 of 6" in clustered.stderr
+    assert re.search(r"^Time: \d+ s \(read [\d.]+, load .*, train .*, write [\d.]+\)$", clustered.stdout, re.MULTILINE)
     assert "\x1b" not in clustered.stdout + clustered.stderr, "no terminal, no colours and no bars"
 
     scored = rstc("evaluate", run / "clusters.csv", "--truth", "topic")
@@ -102,6 +104,8 @@ def test_mistakes_end_in_one_sentence_and_code_2(
         ("cluster", tickets, "-k", 4, "-o", "photos"): "photos holds something that is not a run",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "eps3=1"): "did you mean 'eps2'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--preset", "best"): "preset='best'",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--device", "gpu"): "device='gpu' cannot be used here",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "precision=int8"): "precision='int8' is not one of",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "encoder=no/such"): "encoder='no/such'",
         ("predict", "no_model", tickets, "-o", "out.csv"): "no model in no_model",
         ("evaluate", tickets, "--truth", "label"): "no column 'label'",

@@ -1,0 +1,141 @@
+"""The dual solver against the paper's alternation and against POT: time and residual.
+
+    pip install 'rstc[bench]'
+    python benchmarks/transport.py            measure, and draw docs/figures/transport.png
+    python benchmarks/transport.py --draw     only draw what was measured
+
+Predictions are made up: classes of very different sizes, a network that is mostly right; all solvers see the same.
+The alternation takes the paper's 1,000 rounds where N C is at most 2 million; above, ten rounds are timed, a
+thousand would take a hundred times as long, and no residual is given. POT solves the problem with fixed class sizes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from measuring import RESULTS, ResultFile, circumstances, peak_memory
+from rstc.pseudo_labels.transport import optimal_transport, saot
+
+EPS1 = 0.1
+SIZES = [(N, C) for N in (1_000, 10_000, 100_000, 1_000_000) for C in (4, 20, 100, 1_000) if N * C <= 10**8]
+EPS2 = (0.1, 0.01, 0.001)
+ALL_ROUNDS = 2_000_000  # N C up to which the alternation is let run
+ROUNDS = 1_000
+FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "transport.png"
+
+
+def predictions(N: int, C: int) -> torch.Tensor:
+    rng = torch.Generator().manual_seed(0)
+    sizes = torch.softmax(1.5 * torch.randn(C, generator=rng), 0)
+    logits = 1.5 * torch.randn(N, C, generator=rng)
+    logits[torch.arange(N), torch.multinomial(sizes, N, replacement=True, generator=rng)] += 4
+    return logits.log_softmax(1)
+
+
+def timed(solve: Any) -> tuple[Any, float]:
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = solve()
+    return found, time.perf_counter() - start
+
+
+def against_alternation(N: int, C: int, eps2: float) -> dict[str, Any]:
+    log_p = predictions(N, C)
+    tol = 1e-6 if N * C > 10**7 else 1e-8
+    ours, seconds = timed(lambda: saot(log_p, EPS1, eps2, tol=tol))
+    rounds = ROUNDS if N * C <= ALL_ROUNDS else 10
+    theirs, spent = timed(lambda: saot(log_p, EPS1, eps2, "alternating", tol=tol, max_iter=rounds))
+    whole = rounds == ROUNDS
+    return {
+        "problem": "saot",
+        "N": N,
+        "C": C,
+        "eps2": eps2,
+        "tol": tol,
+        "newton": {"seconds": round(seconds, 4), "residual": ours.residual, "steps": ours.iterations},
+        "alternation": {
+            "seconds": round(spent if whole else spent * ROUNDS / rounds, 4),
+            "residual": theirs.residual if whole else None,
+            "rounds": theirs.iterations if whole else ROUNDS,
+            "projected": not whole,
+        },
+        "peak_memory_gb": round(peak_memory(), 2),
+    }
+
+
+def against_pot(N: int, C: int) -> dict[str, Any]:
+    import ot
+
+    log_p = predictions(N, C).double()
+    b = torch.softmax(torch.randn(C, generator=torch.Generator().manual_seed(1)).double(), 0)
+    ours, seconds = timed(lambda: optimal_transport(log_p, b, EPS1))
+    M, a = -log_p.numpy(), np.full(N, 1 / N)
+    plan, spent = timed(
+        lambda: ot.sinkhorn(a, b.numpy(), M, EPS1, method="sinkhorn_log", numItermax=ROUNDS, stopThr=1e-9)
+    )
+    residual = max(np.abs(plan.sum(1) - a).sum(), np.abs(plan.sum(0) - b.numpy()).sum())
+    return {
+        "problem": "fixed b",
+        "N": N,
+        "C": C,
+        "eps2": None,
+        "newton": {"seconds": round(seconds, 4), "residual": ours.residual, "steps": ours.iterations},
+        "pot": {"seconds": round(spent, 4), "residual": float(residual)},
+        "largest_difference_of_plans": float(np.abs(plan - ours.plan.numpy()).max() * N),
+    }
+
+
+def draw(rows: list[dict[str, Any]]) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (by_n, by_c) = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    saot_rows = [row for row in rows if row["problem"] == "saot" and row["eps2"] == 0.01]
+    for axis, along, fixed, values in ((by_n, "N", "C", (4, 20, 100)), (by_c, "C", "N", (1_000, 10_000, 100_000))):
+        for colour, value in zip(("#0072b2", "#d55e00", "#009e73"), values, strict=True):
+            chosen = sorted((row for row in saot_rows if row[fixed] == value), key=lambda row: row[along])
+            x = [row[along] for row in chosen]
+            label = f"{fixed} = {value:,}"
+            axis.loglog(x, [r["newton"]["seconds"] for r in chosen], "o-", color=colour, label=f"Newton, {label}")
+            seconds = [r["alternation"]["seconds"] for r in chosen]
+            axis.loglog(x, seconds, "s:", color=colour, mfc="white", label=f"1,000 alternations, {label}")
+        axis.set_xlabel("texts N" if along == "N" else "classes C")
+        axis.grid(alpha=0.3)
+        axis.legend(fontsize=7)
+    by_n.set_ylabel("seconds")
+    figure.suptitle("Cost of the transport (eps1 = 0.1, eps2 = 0.01, two CPU cores)")
+    figure.tight_layout()
+    FIGURE.parent.mkdir(exist_ok=True)
+    figure.savefig(FIGURE, dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draw", action="store_true")
+    given = parser.parse_args()
+    results = ResultFile(
+        RESULTS / "transport.json", {} if given.draw else circumstances("pot"), ("problem", "N", "C", "eps2")
+    )
+    if not given.draw:
+        saot(predictions(1000, 20))  # warms up
+        for N, C in SIZES:
+            for eps2 in EPS2:
+                if not results.has(problem="saot", N=N, C=C, eps2=eps2):
+                    results.add(against_alternation(N, C, eps2))
+            if N * C <= ALL_ROUNDS and not results.has(problem="fixed b", N=N, C=C, eps2=None):
+                results.add(against_pot(N, C))
+    draw(results.content["rows"])
+
+
+if __name__ == "__main__":
+    main()
