@@ -9,8 +9,6 @@ text2. Each set's row is written to the result file as soon as it is there; sets
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -84,10 +82,6 @@ def main() -> None:
     settings = dict(parse_setting(assignment) for assignment in given.settings)
 
     made_with = circumstances() | {"seed": given.seed, "config": make_config("default", settings).to_dict()}
-    if given.out.exists():
-        before = json.loads(given.out.read_text())
-        if any(before[key] != made_with[key] for key in ("seed", "config")):
-            sys.exit(f"{given.out} was made with another seed or other settings; name another file with --out")
     results = ResultFile(given.out, made_with, key=("set",))
     for name in given.sets:
         if not results.has(set=name):

@@ -150,7 +150,7 @@ def main() -> None:
     reference = float(np.median(spent["SentenceTransformer.encode"]))
     ours = float(np.median(spent["rstc"]))
     extra = [p for b in given.backends for p in {"onnx": ["onnx", "onnxruntime"], "openvino": ["openvino"]}[b]]
-    results = ResultFile(RESULTS / "encode.json", circumstances(*extra) | {"rows": []}, key=("encoder",))
+    results = ResultFile(RESULTS / "encode.json", circumstances(*extra), key=("encoder",))
     results.content |= {
         "set": given.set,
         "texts": len(texts),

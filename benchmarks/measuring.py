@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import sys
 from dataclasses import asdict
 from importlib import resources
@@ -49,20 +48,21 @@ def circumstances(*packages: str) -> dict[str, Any]:
     }
 
 
-def peak_memory() -> float:
-    """Return the most memory that this process has held so far, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-
-
 class ResultFile:
-    """A JSON file of rows, each written as soon as it is there; a row that is there is not measured again."""
+    """A JSON file of rows, each written as soon as it is there; a row that is there is not measured again.
+
+    What rows were made with stands beside them once, so it must be the same for all; only the command may differ.
+    """
 
     def __init__(self, path: Path, made_with: dict[str, Any], key: tuple[str, ...]) -> None:
         self._path, self._key = path, key
-        self.content: dict[str, Any] = {"rows": []}
+        self._command = made_with.pop("command")
+        self.content: dict[str, Any] = made_with | {"rows": []}
         if path.exists():
             self.content = json.loads(path.read_text())
-        self.content |= made_with
+            other = [name for name, value in made_with.items() if self.content.get(name) != value]
+            if other:
+                sys.exit(f"{path} was made with other {', '.join(other)}: move it away first")
 
     def has(self, **row: Any) -> bool:
         """Tell whether a row with these key values is there."""
@@ -70,7 +70,7 @@ class ResultFile:
 
     def add(self, row: dict[str, Any]) -> None:
         """Write a row and show it."""
-        self.content["rows"].append(row)
+        self.content["rows"].append(row | {"command": self._command})
         self.write()
         print(json.dumps(row), flush=True)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
+import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,11 +25,12 @@ import numpy as np
 import pandas as pd
 
 from measuring import RESULTS, ResultFile, circumstances, scores
-from rstc.representation.loading import load_encoder
 
 
 def queries(size: int, topics: int) -> pd.DataFrame:
     """Return queries and the topics they were made from."""
+    from rstc.representation.loading import load_encoder
+
     rng = np.random.default_rng(0)
     vocabulary = load_encoder(None, "mean", 32).model.tokenizer.get_vocab()
     words = np.array(sorted(word for word in vocabulary if word.isascii() and word.isalpha() and len(word) > 3))
@@ -50,25 +52,34 @@ def queries(size: int, topics: int) -> pd.DataFrame:
     )
 
 
+def write_queries(path: Path, size: int, topics: int) -> None:
+    queries(size, topics).to_csv(path, index=False)
+
+
 def measure(size: int, clusters: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        table = queries(size, clusters)
-        table.to_csv(Path(folder) / "queries.csv", index=False)
-        out = Path(folder) / "run"
-        command = [sys.executable, "-m", "rstc", "cluster", f"{folder}/queries.csv", "-k", str(clusters)]
+        file, out = Path(folder) / "queries.csv", Path(folder) / "run"
+        # In a process of its own: a child's peak memory counts from what its parent held when it was started.
+        writer = multiprocessing.get_context("spawn").Process(target=write_queries, args=(file, size, clusters))
+        writer.start()
+        writer.join()
+        command = [sys.executable, "-m", "rstc", "cluster", str(file), "-k", str(clusters), "--text-column", "text"]
         start = time.perf_counter()
-        subprocess.run([*command, "--text-column", "text", "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
+        run = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(run.pid, 0)
         seconds = time.perf_counter() - start
+        if status:
+            sys.exit("the run failed")
         summary = json.loads((out / "summary.json").read_text())
-        found = pd.read_csv(out / "clusters.csv", usecols=["cluster"]).cluster
+        topic, found = pd.read_csv(file).topic, pd.read_csv(out / "clusters.csv", usecols=["cluster"]).cluster
         return {
             "texts": size,
             "trained_on": summary["input"]["trained_on"],
             "seconds": round(seconds, 1),
             "milliseconds_a_text": round(1000 * seconds / size, 3),
-            "peak_memory_gb": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9, 2),
+            "peak_memory_gb": round(usage.ru_maxrss * 1024 / 1e9, 2),
             "stages": summary["seconds"],
-        } | scores(table.topic, found)
+        } | scores(topic, found)
 
 
 def main() -> None:
@@ -77,7 +88,7 @@ def main() -> None:
     parser.add_argument("--clusters", type=int, default=50)
     given = parser.parse_args()
     results = ResultFile(RESULTS / "scale.json", circumstances() | {"clusters": given.clusters}, key=("texts",))
-    for size in sorted(given.sizes):  # the peak of all children so far is that of the largest, which is the last
+    for size in given.sizes:
         if not results.has(texts=size):
             results.add(measure(size, given.clusters))
 

@@ -4,8 +4,9 @@
 
 The straightforward step is what the released schedule does at every step, written down plainly below: the batch is
 tokenised and padded to 32 tokens, the texts and both their views pass through the whole encoder, every parameter is
-trained. Ours runs with all layers and with the default's. Rounds take turns, the figures are medians. Before that, all
-take steps on the same batches without dropout, and their losses are compared.
+trained. Ours runs with all layers and with the default's; it has tokenised all texts before, and for the default run
+the frozen layers once. Rounds take turns, the figures are medians. Before that, both take steps with all layers on the
+same batches without dropout, and their losses are compared.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def main() -> None:
             spent[name].append(time.perf_counter() - start)
         print({name: round(seconds[-1], 2) for name, seconds in spent.items()}, flush=True)
     medians = {name: float(np.median(seconds[1:])) for name, seconds in spent.items()}  # the first round warms up
-    results = ResultFile(RESULTS / "step.json", circumstances() | {"rows": []}, key=("step",))
+    results = ResultFile(RESULTS / "step.json", circumstances(), key=("step",))
     results.content |= {
         "set": given.set,
         "batch": BATCH,

@@ -76,7 +76,7 @@ def encode_table() -> str:
 
 
 def transport_table() -> str:
-    head = "N | C | eps2 | Newton: seconds | residual | steps | 1,000 alternations: seconds | residual | faster"
+    head = "N | C | eps2 | Newton: seconds | residual | steps | alternation: seconds | residual | rounds | faster"
     rows = []
     for row in read("transport")["rows"]:
         if row["problem"] == "saot":
@@ -91,6 +91,7 @@ def transport_table() -> str:
                     ours["steps"],
                     _seconds(theirs["seconds"]) + (" (projected)" if theirs["projected"] else ""),
                     "" if theirs["residual"] is None else f"{theirs['residual']:.0e}",
+                    f"{theirs['rounds']:,}",
                     f"{theirs['seconds'] / ours['seconds']:,.0f}x",
                 ]
             )
@@ -175,6 +176,8 @@ FILLED = {
 def filled(text: str, contents: dict[str, Callable[[], str]]) -> str:
     for name, content in contents.items():
         pattern, new = rf"(<!-- {name}:start -->).*?(<!-- {name}:end -->)", content()
+        if len(re.findall(pattern, text, flags=re.DOTALL)) != 1:
+            sys.exit(f"there is no one place for the table {name!r}")
         text = re.sub(pattern, lambda marks, new=new: f"{marks[1]}\n{new}\n{marks[2]}", text, flags=re.DOTALL)
     return text
 

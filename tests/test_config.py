@@ -58,6 +58,7 @@ def test_assignments_that_make_no_sense_are_refused(assignment: str, message: st
         ({"trainable_layers": "some"}, "trainable_layers='some'"),
         ({"trainable_layers": -1}, "trainable_layers=-1"),
         ({"class_contrast": False, "lambda_i": 0.0}, "nothing to learn from"),
+        ({"class_contrast": False, "trainable_layers": 0}, "changes nothing that clusters come from"),
         ({"batch_size": 2.5}, "batch_size=2.5"),
         ({"max_steps": "100"}, "max_steps='100'"),
         ({"eps1": float("inf")}, "eps1=inf"),

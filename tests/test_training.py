@@ -192,10 +192,18 @@ def test_a_sample_of_the_texts_trains_and_all_are_labelled(texts_and_topics: Dat
         run(texts, quick, max_texts=3)
 
 
-def test_training_in_bfloat16_learns_as_well(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
+def test_training_in_lower_precision_learns_as_well(
+    texts_and_topics: Data, quick: dict[str, Any], precision: torch.dtype
+) -> None:
     texts, topics = texts_and_topics
     config = make_config("default", {**quick, "max_steps": 40})
-    encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu", torch.bfloat16)
+    encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu", precision)
+    before = {name: value.clone() for name, value in encoder.state_dict().items()}
     result = train(texts, drawn_views(texts, 0.0, 0.1), encoder, 4, config, np.random.default_rng(0))
     assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.9
     assert all(p.dtype == torch.float32 for p in result.network.parameters())
+    assert not all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
+    tokens = encoder.tokenize(texts)
+    alone = [result.network.settle([row], result.network.predict([row])).clusters.item() for row in tokens]
+    assert alone == result.prediction.clusters.tolist(), "a text's cluster depends on the text alone"

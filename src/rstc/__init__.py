@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rstc.config import Config as Config
+    from rstc.errors import CacheWarning as CacheWarning
     from rstc.errors import CollapseWarning as CollapseWarning
     from rstc.errors import InputError as InputError
     from rstc.errors import MissingTextWarning as MissingTextWarning
@@ -29,6 +30,7 @@ _HOMES = {
     "TransportWarning": "errors",
     "MissingTextWarning": "errors",
     "CollapseWarning": "errors",
+    "CacheWarning": "errors",
 }
 __all__ = sorted(_HOMES)
 

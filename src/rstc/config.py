@@ -98,6 +98,8 @@ class Config:
             raise InputError(f"trainable_layers={layers!r} must be 'all' or a number from 0 on")
         if not self.class_contrast and self.lambda_i == 0:
             raise InputError("class_contrast=False with lambda_i=0 leaves nothing to learn from")
+        if not self.class_contrast and layers == 0:
+            raise InputError("class_contrast=False with trainable_layers=0 changes nothing that clusters come from")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""

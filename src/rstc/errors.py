@@ -40,6 +40,16 @@ class CollapseWarning(RstcWarning):
         )
 
 
+class CacheWarning(RstcWarning):
+    """What the frozen layers gave could not all be kept; the run goes on, more slowly."""
+
+    def __init__(self, folder: str, kept: int, problem: str) -> None:
+        super().__init__(
+            f"{folder} has no room for more than {kept / 1e9:.1f} GB of what the frozen layers gave ({problem}); the "
+            "rest is computed each time, unless TMPDIR names a larger disk or cache_mb allows more memory"
+        )
+
+
 def first_line(problem: Exception) -> str:
     """Return what a library says is wrong, short enough for a sentence of ours.
 

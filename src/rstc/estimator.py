@@ -241,9 +241,10 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
-        """Read a model that `save` wrote; it predicts as before, on whatever device is named.
+        """Read a model that `save` wrote, to predict on the named device; it predicts as before.
 
-        The fitted texts and their labels are not in it.
+        Another kind of processor rounds differently, and so may decide a close call differently. The fitted texts and
+        their labels are not in the folder.
         """
         saved = load_model(Path(folder), device)
         facts = saved.facts
@@ -260,7 +261,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         model.history_ = facts["history"]
         model.n_iter_ = facts["n_iter"]
         model.n_texts_ = facts["n_texts"]
-        model.n_trained_ = facts["n_trained"]
+        model.n_trained_ = facts.get("n_trained", facts["n_texts"])
         model.settled_ = facts["settled"]
         return model
 

@@ -51,8 +51,8 @@ def choose_device(name: str = "auto") -> torch.device:
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
     """Return the named precision, or for "auto" bfloat16 where the device has arithmetic for it.
 
-    A plain CPU has none and computes in float32, as does Apple's GPU, where bfloat16 gains little. Half precision
-    with its narrow range is never chosen, only taken when asked for.
+    Those are NVIDIA's GPUs from Ampere on, and CPUs with AMX or AVX-512 BF16. Everything else computes in float32, and
+    float16 with its narrow range is never chosen, only taken when asked for.
 
     >>> choose_precision("float16", torch.device("cpu"))
     torch.float16

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +76,7 @@ def train(
         raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
-    with torch.random.fork_rng(devices=_cuda_devices(encoder)):
-        torch.manual_seed(int(rng.integers(2**63)))
+    with _seeded(encoder.device, int(rng.integers(2**63))):
         return _Training(texts, learners, views, encoder, n_clusters, config, rng, progress).run()
 
 
@@ -108,6 +108,8 @@ class _Training:
         self.E: Tensor | None = None  # of an encoder that does not learn, once it is known
         self.batches = self._batches(views.of(learners))
         self.optimizer = _adam(self.network, config)
+        # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
+        self.scaler = torch.amp.GradScaler(encoder.device.type, enabled=encoder.precision == torch.float16)
         self.random_b = torch.from_numpy(_random_distribution(n_clusters, rng))
         self.potentials: Tensor | None = None  # of the last transport, for the next to start from
         self.history: list[dict[str, Any]] = []
@@ -133,6 +135,7 @@ class _Training:
                 if settled or self.step == self.last_step:
                     return self._finish(prediction, transport.b.numpy(), settled)
                 labels, losses = transport.plan.argmax(1), _MeanLosses()
+                del transport, prediction  # as large as all texts times all clusters, and of no more use
             losses.add(*self._learn(labels))
 
     def _run_without_labels(self) -> TrainResult:
@@ -210,8 +213,9 @@ class _Training:
                 L_C = class_contrast(network.cluster_head(E1), network.cluster_head(E2), Q)
                 loss = L_C + config.lambda_i * L_I
             self.optimizer.zero_grad()
-            loss.backward()
-            self.optimizer.step()
+            self.scaler.scale(loss).backward()
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
             self.step += 1
             self.progress.advance(self.step, self.last_step)
             return L_C.item(), L_I.item()
@@ -262,7 +266,7 @@ class _Training:
         if self.E is not None:
             return self.E
         with self.progress.stage(stage):
-            E = encoder.embed(self.tokens, self.progress.advance, self.cache)
+            E = encoder.embed(self.tokens, self.progress.advance, self.cache.states if self.cache else None)
             if not encoder.learns:
                 self.E = E
             return E
@@ -354,7 +358,19 @@ def _learners(texts: Sequence[str], n_clusters: int, most: int, rng: np.random.G
     return rows
 
 
-def _cuda_devices(encoder: Encoder) -> list[int]:
-    """Return the CUDA devices whose random state the run touches."""
-    device = encoder.device
-    return [device.index or 0] if device.type == "cuda" else []
+@contextmanager
+def _seeded(device: torch.device, seed: int) -> Iterator[None]:
+    """Seed torch's generators of the CPU and of the device, and give them back as they were."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
+        before = torch.mps.get_rng_state() if device.type == "mps" else None
+        if before is not None:
+            torch.mps.manual_seed(seed)
+        try:
+            yield
+        finally:
+            if before is not None:
+                torch.mps.set_rng_state(before)

@@ -265,3 +265,9 @@ def test_half_precision_input_is_solved_in_double() -> None:
     found = saot(log_p)
     assert found.plan.dtype == torch.float64
     assert found.plan.numpy() == pytest.approx(saot(log_p.double()).plan.numpy(), abs=1e-12)
+
+
+def test_the_alternation_stays_at_the_solution_it_starts_from() -> None:
+    log_p = wavering(300, 5)
+    solution = saot(log_p, eps2=0.1)
+    assert saot(log_p, eps2=0.1, method="alternating", start=solution.potentials).iterations == 0

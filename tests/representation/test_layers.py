@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -54,25 +55,27 @@ def test_the_upper_part_learns_what_it_would_learn_in_the_whole(minilm: Encoder)
 def architecture(kind: str, vocabulary: int) -> Any:
     from transformers import AutoConfig, AutoModel
 
-    small = {"vocab_size": vocabulary, "max_position_embeddings": 64, "pad_token_id": 0}
+    small: dict[str, Any] = {"vocab_size": vocabulary, "max_position_embeddings": 64, "pad_token_id": 0}
     sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 2, "intermediate_size": 64}
     if kind == "distilbert":
         sizes = {"dim": 32, "n_layers": 3, "n_heads": 2, "hidden_dim": 64}
     if kind == "t5":
         sizes = {"d_model": 32, "num_layers": 3, "num_heads": 2, "d_ff": 64, "d_kv": 16}
-        del small["max_position_embeddings"]
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return AutoModel.from_config(AutoConfig.for_model(kind, **small, **sizes))
 
 
+def small_encoder(kind: str, tiny_encoder: str, folder: Path) -> Encoder:
+    theirs = SentenceTransformer(tiny_encoder, device="cpu", local_files_only=True)
+    architecture(kind, len(theirs.tokenizer)).save_pretrained(folder / kind)
+    theirs.tokenizer.save_pretrained(folder / kind)
+    return Encoder(SentenceTransformer(modules=[Transformer(str(folder / kind)), Pooling(32, pooling_mode="mean")]), 16)
+
+
 @pytest.mark.parametrize("kind", ["distilbert", "roberta", "mpnet", "modernbert", "xlm-roberta"])
 def test_other_architectures_are_cut_as_well(kind: str, tiny_encoder: str, tmp_path: Path) -> None:
-    theirs = SentenceTransformer(tiny_encoder, device="cpu", local_files_only=True)
-    architecture(kind, len(theirs.tokenizer)).save_pretrained(tmp_path / kind)
-    theirs.tokenizer.save_pretrained(tmp_path / kind)
-    model = SentenceTransformer(modules=[Transformer(str(tmp_path / kind)), Pooling(32, pooling_mode="mean")])
-    encoder = Encoder(model, 16)
+    encoder = small_encoder(kind, tiny_encoder, tmp_path)
     tokens = encoder.tokenize(TEXTS)
     whole = encoder.embed(tokens)
     for layers in (0, 1, 2):
@@ -80,6 +83,35 @@ def test_other_architectures_are_cut_as_well(kind: str, tiny_encoder: str, tmp_p
         assert encoder.is_cut
         with torch.no_grad():
             assert encoder(encoder.frozen_states(tokens)).numpy() == pytest.approx(whole.numpy(), abs=2e-3)
+
+
+def test_layers_that_hand_on_more_than_states_are_run_whole(tiny_encoder: str, tmp_path: Path) -> None:
+    encoder = small_encoder("t5", tiny_encoder, tmp_path)
+    tokens = encoder.tokenize(TEXTS)
+    whole = encoder.embed(tokens)
+    encoder.train_layers(1)
+    assert not encoder.is_cut
+    assert torch.equal(encoder.embed(tokens), whole)
+
+
+def test_two_threads_do_not_get_into_each_others_way(tiny_encoder: str) -> None:
+    encoder = load_encoder(tiny_encoder, "mean", 32)
+    encoder.train_layers(1)
+    groups = [encoder.tokenize([text] * 3) for text in TEXTS]
+    expected = [encoder.embed(tokens) for tokens in groups]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(encoder.embed, groups * 20))
+    for i, E in enumerate(found):
+        assert torch.allclose(E, expected[i % len(groups)], atol=1e-5)
+
+
+def test_a_model_stored_in_halves_learns_in_float32(tiny_encoder: str) -> None:
+    theirs = SentenceTransformer(tiny_encoder, device="cpu", local_files_only=True).bfloat16()
+    encoder = load_encoder(theirs, "mean", 32)
+    assert all(p.dtype == torch.float32 for p in encoder.parameters())
+    assert all(p.dtype == torch.bfloat16 for p in theirs.parameters()), "the caller's model stays as it is"
+    encoder.train_layers(1)
+    assert encoder.is_cut
 
 
 class Backwards(nn.Module):

@@ -25,7 +25,7 @@ def test_close_calls_are_decided_alone(tiny_encoder: str) -> None:
     tokens = network.encoder.tokenize(texts)
     together = network.settle(tokens, network.predict(tokens))
     best = together.log_p.topk(2, dim=1).values
-    assert (best[:, 0] - best[:, 1] < CLOSE_CALL[torch.float32]).all()
+    assert (best[:, 0] - best[:, 1] < CLOSE_CALL).all()
     for i, row in enumerate(tokens):
         alone = network.settle([row], network.predict([row]))
         assert torch.equal(alone.log_p[0], together.log_p[i])

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+
+def _trained_on(facts: dict[str, Any]) -> str:
+    texts, trained = facts["n_texts"], facts.get("n_trained", facts["n_texts"])
+    if not texts:
+        return "unknown"
+    return f"{texts:,} texts" if trained == texts else f"a random sample of {trained:,} of {texts:,} texts"
 
 
 def info(
@@ -27,7 +34,7 @@ def info(
     seed = "not recorded" if facts["random_state"] is None else facts["random_state"]
     lines = {
         "clusters": description["n_clusters"],
-        "trained on": f"{facts['n_texts']:,} texts" if facts["n_texts"] else "unknown",
+        "trained on": _trained_on(facts),
         "training": f"{facts['n_iter']} steps{ended}",
         "preset, seed": f"{facts['preset']}, {seed}",
         "encoder": config["encoder"] or "all-MiniLM-L6-v2 (embedded)",

@@ -16,20 +16,19 @@ def alternate(
     """Alternate f, g (Eq. 11, 12) and b (Eq. 17, 18) until the plan's column sums and b agree to `tol`.
 
     In the log domain: with f at its best for the current g, Eq. 12 reads g + eps1 (log b - log of the column sums).
-    Two departures, neither of which changes a fixed point: it starts from g = 0 and a uniform b instead of random
-    ones, and h is found in a bracket, because ten bare Newton steps from h = 1 can miss it or end in NaN.
+    Two departures, neither of which changes a fixed point: it starts from g = 0 and a uniform b, or from a given g and
+    its b, instead of random ones; and h is found in a bracket, because ten bare Newton steps from h = 1 can miss it or
+    end in NaN.
     """
     C = costs.shape[1]
     g: Vector = np.zeros(C) if start is None else start
-    b: Vector = np.full(C, 1 / C)
+    b: Vector = np.full(C, 1 / C) if start is None else marginal(start).b
     log_mass, steps = _log_column_sums(costs, eps1, g), 0
-    while steps < max_iter:
+    while steps < max_iter and np.abs(np.exp(log_mass) - b).sum() > tol:
         steps += 1
         g = g + eps1 * (np.log(b) - log_mass)
         b = marginal(g).b
         log_mass = _log_column_sums(costs, eps1, g)
-        if np.abs(np.exp(log_mass) - b).sum() <= tol:
-            break
     return DualSolution(g, b, steps)
 
 

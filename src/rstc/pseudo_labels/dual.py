@@ -87,8 +87,9 @@ def solve_dual(
     for sharpness in _sharpening(costs.largest, eps1):
         goal = tol if sharpness == eps1 else 1e-2
         point, steps = _descend(costs, sharpness, marginal, g, goal, max_iter - taken)
-        g, taken = point.g, taken + steps
-    return DualSolution(point.g, point.sizes.b, taken)
+        g, b, taken = point.g, point.sizes.b, taken + steps
+        del point  # with many classes it is large
+    return DualSolution(g, b, taken)
 
 
 def _sharpening(cost_range: float, eps1: float) -> list[float]:
@@ -159,6 +160,7 @@ def _step(costs: Costs, eps1: float, marginal: Marginal, point: _Point) -> _Poin
         if trial.value <= point.value + 1e-4 * share * descent + rounding:
             return trial
         share /= 2
+        del trial  # with many classes it is large
     return None
 
 

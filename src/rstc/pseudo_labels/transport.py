@@ -74,8 +74,9 @@ def saot(
         start: the potentials of a similar problem's solution, to start from.
 
     Returns:
-        The plan, b and g as the kind of array that came in, in float64. Memory is that of log P and the plan; the
-        solver works through the rows in pieces.
+        The plan, b and g as the kind of array that came in, in float64. Memory is that of log P and the plan, as
+        the rows are worked through in pieces; with more than 512 classes the solver holds two matrices of N x C in
+        float32 besides.
 
     Warns:
         TransportWarning: with the residual, if it did not reach `tol`.

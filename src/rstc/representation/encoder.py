@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -27,16 +27,11 @@ logger = logging.getLogger("rstc")
 TOKENS_A_PIECE = {"cpu": 1024}
 TOKENS_A_PIECE_ELSEWHERE = 16384
 
+TEXTS_A_REPORT = 4096  # texts that are embedded between two reports of progress
+
 TokenIds = NDArray[np.int32]  # of one text, (L,)
 States = NDArray[np.float16]  # what the frozen layers give for one text, (L, D)
 Sequences = Sequence[NDArray[Any]]  # of one kind or the other
-
-
-class KeepsStates(Protocol):
-    """Whoever has the frozen layers' output at hand."""
-
-    def states(self, tokens: Sequence[TokenIds]) -> Sequence[States]:
-        """Return the states of tokenised texts."""
 
 
 class Encoder(nn.Module):
@@ -63,11 +58,6 @@ class Encoder(nn.Module):
     def dim(self) -> int:
         """D, the length of an embedding."""
         return int(self.model.get_embedding_dimension())
-
-    @property
-    def state_dim(self) -> int:
-        """The length of a token's state between the layers."""
-        return int(self.model[0].get_embedding_dimension())
 
     @property
     def device(self) -> torch.device:
@@ -164,16 +154,14 @@ class Encoder(nn.Module):
         self,
         tokens: Sequence[TokenIds],
         progress: Callable[[int, int], None] | None = None,
-        cache: KeepsStates | None = None,
-        rows: int = 4096,
+        states_of: Callable[[Sequence[TokenIds]], Sequence[States]] | None = None,
     ) -> Tensor:
         """Return the embeddings (N, D) of any number of tokenised texts, in evaluation mode; equal ones once.
 
         Args:
             tokens: the tokenised texts.
             progress: called with how many are done and how many there are.
-            cache: has the frozen layers' output.
-            rows: how many are encoded between two calls of `progress`.
+            states_of: gives the frozen layers' output, where it is kept.
         """
         self.eval()
         position: dict[bytes, int] = {}
@@ -183,12 +171,12 @@ class Encoder(nn.Module):
         E = torch.empty(len(tokens), self.dim)
         first = np.zeros(len(distinct), dtype=np.int64)  # where each distinct text stands first
         first[where[::-1]] = np.arange(len(tokens))[::-1]
-        for start in range(0, len(order), rows):
-            chosen = order[start : start + rows]
+        for start in range(0, len(order), TEXTS_A_REPORT):
+            chosen = order[start : start + TEXTS_A_REPORT]
             texts = [distinct[i] for i in chosen]
-            E[torch.from_numpy(first[chosen])] = self(cache.states(texts) if cache else texts).cpu()
+            E[torch.from_numpy(first[chosen])] = self(states_of(texts) if states_of else texts).cpu()
             if progress:
-                progress(min(start + rows, len(order)), len(order))
+                progress(min(start + TEXTS_A_REPORT, len(order)), len(order))
         again = np.flatnonzero(first[where] != np.arange(len(tokens)))
         E[torch.from_numpy(again)] = E[torch.from_numpy(first[where][again])]
         return E

@@ -7,6 +7,7 @@ below the cut handing on what they get, and the kept states slipped in above the
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -35,19 +36,25 @@ class Cut:
         self._model = model
         self.frozen, self.learning = layers[: len(layers) - learning], layers[len(layers) - learning :]
         self._gives_tuple = False
+        # A pass through one part changes the layers for its duration; another thread's pass has to wait.
+        self._one_at_a_time = threading.RLock()
 
     @torch.no_grad()
     def lower(self, features: dict[str, Tensor]) -> Tensor:
         """Return the states (B, L, D) that arrive at the cut, in half precision."""
-        states = self._states_at_cut(features) if self.learning else self._model[0](features.copy())["token_embeddings"]
-        return states.clamp(-HALF_MAX, HALF_MAX).half()
+        with self._one_at_a_time:
+            if self.learning:
+                states = self._states_at_cut(features)
+            else:
+                states = self._model[0](features.copy())["token_embeddings"]
+        return states.float().clamp(-HALF_MAX, HALF_MAX).half()
 
     def upper(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return the embeddings (B, D) that the upper part makes of states (B, L, D)."""
         features = {"attention_mask": mask}
         if self.learning:
             features["input_ids"] = torch.zeros_like(mask)  # read by nobody: the embeddings' output is replaced
-            with self._entered_at_cut(states.float()):
+            with self._one_at_a_time, self._entered_at_cut(states.float()):
                 E: Tensor = self._model(features)["sentence_embedding"]
             return E
         features["token_embeddings"] = states.float()
@@ -61,7 +68,7 @@ class Cut:
             with torch.no_grad():
                 whole = self._model(features.copy())["sentence_embedding"].float()
                 parts = self.upper(self.lower(features), features["attention_mask"]).float()
-        except (RuntimeError, TypeError, AttributeError, KeyError, IndexError):
+        except Exception:  # whatever a model that is not made this way may raise
             return False
         return bool((whole - parts).norm() < 0.01 * whole.norm())  # half precision is good to a thousandth
 

@@ -45,6 +45,7 @@ def load_encoder(
         model = _open_folder(Path(source), device)
     else:
         model = _from_hub(str(source), device)
+    model = model.float()  # files may hold halves, in which small updates would be lost
     return Encoder(_with_pooling(model, pooling), max_tokens, precision)
 
 

@@ -12,8 +12,9 @@ from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 
 # Two clusters closer than this in log P are a close call: above what the order of sums, and a frozen state that falls
-# to the other side of a rounding, can move; below any difference that means something.
-CLOSE_CALL = {torch.float32: 1e-3, torch.bfloat16: 5e-2, torch.float16: 1e-2}
+# to the other side of a rounding, can move; below any difference that means something. Coarser arithmetic moves more.
+CLOSE_CALL = 1e-3
+CLOSE_CALL_IN_LOWER_PRECISION = 5e-2
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,39 @@ class Network(nn.Module):
         """Decide close calls by encoding the text alone; the prediction is changed in place and returned.
 
         How a text is rounded depends a little on the texts it shares a batch with. Settled, a text's cluster
-        depends on that text and nothing else.
+        depends on that text and nothing else. What was computed in a lower precision is first looked at in float32.
         """
-        log_p, E = prediction.log_p, prediction.E
-        best = log_p.topk(2, dim=1).values
+        precision = self.encoder.precision
+        if precision != torch.float32:
+            doubtful = _closer_than(CLOSE_CALL_IN_LOWER_PRECISION, prediction)
+            try:
+                self.encoder.precision = torch.float32
+                if doubtful:
+                    self._replace(prediction, doubtful, self.predict([tokens[i] for i in doubtful]))
+                return self._settle_alone(tokens, prediction)
+            finally:
+                self.encoder.precision = precision
+        return self._settle_alone(tokens, prediction)
+
+    def _settle_alone(self, tokens: Sequence[TokenIds], prediction: Prediction) -> Prediction:
+        """Decide close calls by encoding each text alone, equal ones once."""
         alone: dict[bytes, Prediction] = {}
-        for i in (best[:, 0] - best[:, 1] < CLOSE_CALL[self.encoder.precision]).nonzero().flatten().tolist():
+        for i in _closer_than(CLOSE_CALL, prediction):
             key = tokens[i].tobytes()
             if key not in alone:
-                alone[key] = self.judge(self.encoder([tokens[i]]).float().cpu())
-            log_p[i], E[i] = alone[key].log_p[0], alone[key].E[0]
+                alone[key] = self.predict([tokens[i]])
+            self._replace(prediction, [i], alone[key])
         return prediction
+
+    def _replace(self, prediction: Prediction, rows: list[int], better: Prediction) -> None:
+        """Write a better prediction of some texts over the old one."""
+        prediction.log_p[rows], prediction.E[rows] = better.log_p, better.E
+
+
+def _closer_than(margin: float, prediction: Prediction) -> list[int]:
+    """Return the texts whose two best clusters are closer than this in log P."""
+    if prediction.log_p.shape[1] < 2:
+        return []
+    best = prediction.log_p.topk(2, dim=1).values
+    rows: list[int] = (best[:, 0] - best[:, 1] < margin).nonzero().flatten().tolist()
+    return rows

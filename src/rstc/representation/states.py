@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Sequence
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rstc.errors import InputError
+from rstc.errors import CacheWarning
 from rstc.representation.encoder import Encoder, States, TokenIds
 
 
@@ -18,7 +18,8 @@ class StateCache:
 
     Args:
         encoder: whose frozen layers they are.
-        budget: bytes to hold in memory; what comes after goes to a temporary file.
+        budget: bytes to hold in memory; what comes after goes to a temporary file, and what finds no room there is
+            computed each time.
     """
 
     def __init__(self, encoder: Encoder, budget: int) -> None:
@@ -26,6 +27,8 @@ class StateCache:
         self._kept: dict[bytes, States | int] = {}  # the states, or their place in the file
         self._free = budget
         self._file: IO[bytes] | None = None
+        self._disk_is_full = False
+        self._width = 0  # D of the states in the file
         self.bytes_in_file = 0
 
     def states(self, tokens: Sequence[TokenIds], keep: bool = True) -> list[States]:
@@ -44,17 +47,19 @@ class StateCache:
             self._kept[key] = states
             return
         self._free = 0  # from here on everything goes to the file, in the order it comes
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="rstc-", buffering=0)  # noqa: SIM115, it lasts as long as we do
+        if self._disk_is_full:
+            return
         try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="rstc-", buffering=0)  # noqa: SIM115, it lasts as we do
             self._file.seek(self.bytes_in_file)
             if self._file.write(np.ascontiguousarray(states).data) < states.nbytes:
                 raise OSError("the disk is full")
         except OSError as problem:
-            raise InputError(
-                f"there is no room for what the frozen layers gave in {tempfile.gettempdir()} after "
-                f"{self.bytes_in_file / 1e9:.1f} GB ({problem}); set TMPDIR to a larger disk, or a lower max_texts"
-            ) from problem
+            self._disk_is_full = True
+            warnings.warn(CacheWarning(tempfile.gettempdir(), self.bytes_in_file, str(problem)), stacklevel=2)
+            return
+        self._width = states.shape[1]
         self._kept[key] = self.bytes_in_file
         self.bytes_in_file += states.nbytes
 
@@ -63,8 +68,8 @@ class StateCache:
         if not isinstance(kept, int):
             return kept
         assert self._file is not None
-        length, dim = len(key) // np.dtype(np.int32).itemsize, self._encoder.state_dim
-        buffer: NDArray[np.float16] = np.empty((length, dim), dtype=np.float16)
+        length = len(key) // np.dtype(np.int32).itemsize
+        states: States = np.empty((length, self._width), dtype=np.float16)
         self._file.seek(kept)
-        self._file.readinto(buffer.data.cast("B"))  # type: ignore[attr-defined]
-        return buffer
+        self._file.readinto(states.data.cast("B"))  # type: ignore[attr-defined]
+        return states
