@@ -99,5 +99,6 @@ def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
         markup=False,
     )
     seconds = summary["seconds"]
-    output.print(f"Time: {sum(seconds.values()):.0f} s ({seconds_line(seconds)})", highlight=False, markup=False)
+    where = f"Time: {sum(seconds.values()):.0f} s ({seconds_line(seconds)})"
+    output.print(where, highlight=False, markup=False, soft_wrap=True)
     output.print(f"Written to {out}", highlight=False, markup=False)
