@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rstc.errors import InputError
+from rstc.representation.dropout import quicken_dropout
 from rstc.representation.layers import Cut
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Encoder(nn.Module):
     def __init__(self, model: SentenceTransformer, max_tokens: int, precision: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.model = model
+        quicken_dropout(model)
         if max_tokens > _longest_input(self.model):
             raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {_longest_input(self.model)}")
         self.max_tokens, self.precision = max_tokens, precision
