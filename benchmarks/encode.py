@@ -75,7 +75,7 @@ class Exported:
     def _model_file(encoder: Encoder) -> Path:
         path = Path(tempfile.mkdtemp()) / "encoder.onnx"
         bert = encoder.model[0].auto_model.eval()
-        ids = torch.ones(2, 8, dtype=torch.long)
+        ids, mask = torch.full((2, 8), 100), torch.ones(2, 8, dtype=torch.long)
 
         class States(torch.nn.Module):
             def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Exported:
         shape = {0: torch.export.Dim("batch", min=1, max=8192), 1: torch.export.Dim("length", min=2, max=512)}
         torch.onnx.export(
             States(),
-            (ids, ids),
+            (ids, mask),
             path,
             input_names=["input_ids", "attention_mask"],
             output_names=["states"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from rstc import hardware
 from rstc.errors import InputError
-from rstc.hardware import choose_device, choose_precision, use_granted_cores
+from rstc.hardware import choose_device, choose_precision, map_on_cores, use_granted_cores
 
 CPU = torch.device("cpu")
 
@@ -78,3 +79,30 @@ def test_without_a_limit_the_threads_stay(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(hardware, "CPU_QUOTA", tmp_path / "cpu.max")
     use_granted_cores()
     assert torch.get_num_threads() == before
+
+
+def test_workers_keep_the_order_and_leave_torchs_threads_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        seen = set()
+
+        def work(item: int) -> int:
+            seen.add((threading.get_ident() == threading.main_thread().ident, torch.get_num_threads()))
+            return item * item
+
+        assert map_on_cores(work, range(50)) == [item * item for item in range(50)]
+        assert seen == {(False, 1)}
+        assert torch.get_num_threads() == 2
+        with pytest.raises(ZeroDivisionError):
+            map_on_cores(lambda item: 1 // item, [1, 0, 2])
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_who_comes_while_the_cores_are_taken_works_alone() -> None:
+    def outer(item: int) -> list[int]:
+        return map_on_cores(lambda inner: item * inner, [1, 2, 3])
+
+    assert map_on_cores(outer, [1, 10]) == [[1, 2, 3], [10, 20, 30]]

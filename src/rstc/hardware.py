@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
@@ -26,6 +30,29 @@ def use_granted_cores() -> None:
     except (OSError, ValueError):  # no container, or one without a limit
         pass
     torch.set_num_threads(min(torch.get_num_threads(), granted))
+
+
+_cores = threading.Lock()
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_on_cores(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return what `work` makes of each item, computed by as many workers as torch has threads, each on one core.
+
+    Many small products side by side are quicker than each of them spread over the cores, which wait for one another
+    at every operation. The number of torch's threads is that of the whole process, so one caller at a time gets the
+    workers, and the others work as if this were a loop.
+    """
+    threads = torch.get_num_threads()
+    if threads == 1 or len(items) < 2 or not _cores.acquire(blocking=False):
+        return [work(item) for item in items]
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as workers:
+            return list(workers.map(work, items))
+    finally:
+        torch.set_num_threads(threads)
+        _cores.release()
 
 
 def choose_device(name: str = "auto") -> torch.device:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rstc.errors import InputError
+from rstc.hardware import map_on_cores
 from rstc.representation.dropout import quicken_dropout
 from rstc.representation.layers import Cut
 
@@ -33,6 +34,7 @@ TEXTS_A_REPORT = 4096  # texts that are embedded between two reports of progress
 TokenIds = NDArray[np.int32]  # of one text, (L,)
 States = NDArray[np.float16]  # what the frozen layers give for one text, (L, D)
 Sequences = Sequence[NDArray[Any]]  # of one kind or the other
+Piece = TypeVar("Piece")
 
 
 class Encoder(nn.Module):
@@ -84,38 +86,54 @@ class Encoder(nn.Module):
         return [np.asarray(row, dtype=np.int32) for row in ids]
 
     def forward(self, sequences: Sequences) -> Tensor:
-        """Return the embeddings (B, D) of texts, in their order, from their token ids or the frozen layers' states."""
-        order = _by_length(sequences)
-        parts = [self._encode([sequences[i] for i in piece]).float() for piece in self._pieces(order, sequences)]
-        back = torch.from_numpy(np.argsort(order, kind="stable"))
-        return torch.cat(parts)[back.to(parts[0].device)]
-
-    def frozen_states(self, tokens: Sequence[TokenIds]) -> list[States]:
-        """Return what the frozen layers give for tokenised texts, in half precision."""
-        assert self._cut is not None
-        found: list[States] = [np.empty((0, 0), dtype=np.float16)] * len(tokens)
-        for piece in self._pieces(_by_length(tokens), tokens):
-            with self._autocast():
-                states = self._cut.lower(self._padded_ids([tokens[i] for i in piece])).cpu().numpy()  # (B, L, D)
-            for row, i in enumerate(piece):
-                found[i] = states[row, : len(tokens[i])].copy()
-        return found
-
-    def _encode(self, sequences: Sequences) -> Tensor:
-        """Pad a few texts of similar length to the longest and encode them.
+        """Return the embeddings (B, D) of texts, in their order, from their token ids or the frozen layers' states.
 
         Where layers are frozen, what they give is rounded to half precision before the others see it, whether it was
         kept or not: so a text's embedding is the same in training and in prediction.
         """
+        if self._cut is not None and sequences[0].ndim == 1:
+            sequences = self.frozen_states(sequences)
+        order = _by_length(sequences)
+        with self._cut.entering() if self._cut else nullcontext():
+            parts = self._in_pieces(self._encode, order, sequences)
+        back = torch.from_numpy(np.argsort(order, kind="stable"))
+        return torch.cat(parts)[back.to(parts[0].device)]
+
+    @torch.no_grad()
+    def frozen_states(self, tokens: Sequence[TokenIds]) -> list[States]:
+        """Return what the frozen layers give for tokenised texts, in half precision."""
+        if not tokens:
+            return []
+        assert self._cut is not None
+        order = _by_length(tokens)
+        with self._cut.parting():
+            parts = self._in_pieces(self._freeze, order, tokens)
+        found = [states for part in parts for states in part]
+        return [found[i] for i in np.argsort(order, kind="stable")]
+
+    def _encode(self, sequences: Sequences) -> Tensor:
+        """Embed a few texts of similar length, padded to the longest."""
         with self._autocast():
-            if sequences[0].ndim == 2:
-                assert self._cut is not None
-                return self._cut.upper(*self._padded_states(sequences))
-            features = self._padded_ids(sequences)
             if self._cut is not None:
-                return self._cut.upper(self._cut.lower(features), features["attention_mask"])
-            E: Tensor = self.model(features)["sentence_embedding"]
-            return E
+                return self._cut.upper(*self._padded_states(sequences)).float()
+            E: Tensor = self.model(self._padded_ids(sequences))["sentence_embedding"]
+            return E.float()
+
+    def _freeze(self, tokens: Sequences) -> list[States]:
+        """Run the frozen layers on a few texts of similar length, padded to the longest."""
+        assert self._cut is not None
+        with self._autocast():
+            states = self._cut.lower(self._padded_ids(tokens)).cpu().numpy()  # (B, L, D)
+        return [states[row, : len(text)].copy() for row, text in enumerate(tokens)]
+
+    def _in_pieces(
+        self, work: Callable[[Sequences], Piece], order: NDArray[np.int64], sequences: Sequences
+    ) -> list[Piece]:
+        """Return what `work` makes of the sequences, a piece of similar lengths at a time, in the given order."""
+        pieces = [[sequences[i] for i in piece] for piece in self._pieces(order, sequences)]
+        if torch.is_grad_enabled() or self.device.type != "cpu":
+            return [work(piece) for piece in pieces]
+        return map_on_cores(torch.no_grad()(work), pieces)
 
     def _padded_ids(self, tokens: Sequences) -> dict[str, Tensor]:
         ids = np.full((len(tokens), max(map(len, tokens))), self._pad, dtype=np.int64)  # (B, L)

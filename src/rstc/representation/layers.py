@@ -8,12 +8,13 @@ below the cut handing on what they get, and the kept states slipped in above the
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from rstc.errors import InputError
 
@@ -22,11 +23,16 @@ if TYPE_CHECKING:
 
 HALF_MAX = torch.finfo(torch.float16).max
 
+# While a part runs apart, the model's layers behave differently, for whoever uses them: one caller at a time.
+_one_at_a_time = threading.RLock()
+_mine = threading.local()  # the states that this thread's pass is entered with
+
 
 class Cut:
     """A Sentence-Transformers model whose last `learning` transformer layers run apart from what is below.
 
-    With no learning layer the cut is above the transformer: the upper part is the pooling alone.
+    With no learning layer the cut is above the transformer: the upper part is the pooling alone. Passes through a part
+    are made inside `parting` or `entering`, by the thread that opened it or by workers of its.
     """
 
     def __init__(self, model: SentenceTransformer, learning: int) -> None:
@@ -36,26 +42,29 @@ class Cut:
         self._model = model
         self.frozen, self.learning = layers[: len(layers) - learning], layers[len(layers) - learning :]
         self._gives_tuple = False
-        # A pass through one part changes the layers for its duration; another thread's pass has to wait.
-        self._one_at_a_time = threading.RLock()
 
     @torch.no_grad()
     def lower(self, features: dict[str, Tensor]) -> Tensor:
         """Return the states (B, L, D) that arrive at the cut, in half precision."""
-        with self._one_at_a_time:
-            if self.learning:
-                states = self._states_at_cut(features)
+        states: Tensor
+        if not self.learning:
+            states = self._model[0](features.copy())["token_embeddings"]
+        else:
+            try:
+                self._model(features.copy())
+            except _AtCut as arrived:
+                states = arrived.states
             else:
-                states = self._model[0](features.copy())["token_embeddings"]
+                raise RuntimeError("the model's forward pass does not come through its list of layers")
         return states.float().clamp(-HALF_MAX, HALF_MAX).half()
 
     def upper(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return the embeddings (B, D) that the upper part makes of states (B, L, D)."""
         features = {"attention_mask": mask}
         if self.learning:
+            _mine.states = states.float()
             features["input_ids"] = torch.zeros_like(mask)  # read by nobody: the embeddings' output is replaced
-            with self._one_at_a_time, self._entered_at_cut(states.float()):
-                E: Tensor = self._model(features)["sentence_embedding"]
+            E: Tensor = self._model(features)["sentence_embedding"]
             return E
         features["token_embeddings"] = states.float()
         for module in list(self._model)[1:]:
@@ -67,52 +76,61 @@ class Cut:
         try:
             with torch.no_grad():
                 whole = self._model(features.copy())["sentence_embedding"].float()
-                parts = self.upper(self.lower(features), features["attention_mask"]).float()
+                with self.parting():
+                    states = self.lower(features)
+                with self.entering():
+                    parts = self.upper(states, features["attention_mask"]).float()
         except Exception:  # whatever a model that is not made this way may raise
             return False
         return bool((whole - parts).norm() < 0.01 * whole.norm())  # half precision is good to a thousandth
 
-    def _states_at_cut(self, features: dict[str, Tensor]) -> Tensor:
-        handles = [self.learning[0].register_forward_pre_hook(_leave, with_kwargs=True)]
-        if self.frozen:
-            handles.append(self.frozen[-1].register_forward_hook(self._note_kind))
-        try:
-            self._model(features.copy())
-        except _AtCut as arrived:
-            return arrived.states
-        finally:
-            for handle in handles:
-                handle.remove()
-        raise AttributeError("the model's forward pass does not come through its list of layers")
+    @contextmanager
+    def parting(self) -> Iterator[None]:
+        """Let passes end at the cut, for `lower`."""
+        with _one_at_a_time, ExitStack() as hooks:
+            if self.learning:
+                hooks.enter_context(_hook(self.learning[0].register_forward_pre_hook(_leave, with_kwargs=True)))
+            if self.learning and self.frozen:
+                hooks.enter_context(_hook(self.frozen[-1].register_forward_hook(self._note_kind)))
+            yield
+
+    @contextmanager
+    def entering(self) -> Iterator[None]:
+        """Let passes begin at the cut, for `upper`: the layers below it hand on what they get."""
+
+        def hand_on(*args: Any, **kwargs: Any) -> Any:
+            return (_states_of(args, kwargs),) if self._gives_tuple else _states_of(args, kwargs)
+
+        with _one_at_a_time, ExitStack() as hooks:
+            if self.learning:
+                hooks.enter_context(_hook(self.learning[0].register_forward_pre_hook(_slip_in, with_kwargs=True)))
+                for layer in self.frozen:
+                    hooks.enter_context(_in_place_of_forward(layer, hand_on))
+            yield
 
     def _note_kind(self, layer: nn.Module, args: Any, output: Any) -> None:
         """Note whether layers of this model give their states alone or as the first of several things."""
         self._gives_tuple = isinstance(output, tuple)
 
-    @contextmanager
-    def _entered_at_cut(self, states: Tensor) -> Iterator[None]:
-        """Let the layers below the cut hand on what they get, and the one above it get these states."""
 
-        def hand_on(*args: Any, **kwargs: Any) -> Any:
-            return (_states_of(args, kwargs),) if self._gives_tuple else _states_of(args, kwargs)
+@contextmanager
+def _hook(handle: RemovableHandle) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        handle.remove()
 
-        def slip_in(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            if args:
-                return (states, *args[1:]), kwargs
-            return args, {**kwargs, "hidden_states": states}
 
-        own = [vars(layer).get("forward") for layer in self.frozen]
-        handle = self.learning[0].register_forward_pre_hook(slip_in, with_kwargs=True)
-        for layer in self.frozen:
-            layer.forward = hand_on
-        try:
-            yield
-        finally:
-            handle.remove()
-            for layer, forward in zip(self.frozen, own, strict=True):
-                del layer.forward
-                if forward is not None:
-                    layer.forward = forward
+@contextmanager
+def _in_place_of_forward(layer: nn.Module, other: Callable[..., Any]) -> Iterator[None]:
+    own = vars(layer).get("forward")
+    layer.forward = other
+    try:
+        yield
+    finally:
+        del layer.forward
+        if own is not None:
+            layer.forward = own
 
 
 class _AtCut(Exception):  # noqa: N818, it is no error
@@ -124,6 +142,12 @@ class _AtCut(Exception):  # noqa: N818, it is no error
 
 def _leave(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     raise _AtCut(_states_of(args, kwargs))
+
+
+def _slip_in(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if args:
+        return (_mine.states, *args[1:]), kwargs
+    return args, {**kwargs, "hidden_states": _mine.states}
 
 
 def _states_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
