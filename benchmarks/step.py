@@ -25,6 +25,7 @@ from torch.nn import functional as F
 from measuring import RESULTS, ResultFile, circumstances, load_set
 from rstc.config import make_config
 from rstc.progress import Progress
+from rstc.representation.dropout import BitDropout
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import drawn_views, given_views
@@ -38,6 +39,7 @@ class Straightforward:
 
     def __init__(self, network: Network, lambda_i: float, tau: float) -> None:
         self.network, self.lambda_i, self.tau = copy.deepcopy(network), lambda_i, tau
+        _plain_dropout(self.network)
         heads = [*self.network.cluster_head.parameters(), *self.network.projector.parameters()]
         encoder = {"params": self.network.encoder.parameters(), "lr": 2e-5}
         self.optimizer = torch.optim.Adam([{"params": heads, "lr": 5e-4}, encoder])
@@ -66,6 +68,14 @@ class Straightforward:
         (L_C + self.lambda_i * L_I).backward()
         self.optimizer.step()
         return L_C.item(), L_I.item()
+
+
+def _plain_dropout(network: nn.Module) -> None:
+    """Take back what our encoder does to dropout."""
+    for parent in network.modules():
+        for name, child in parent.named_children():
+            if isinstance(child, BitDropout):
+                setattr(parent, name, nn.Dropout(child.p))
 
 
 def make_training(texts: list[str], pair: Any, n_clusters: int, settings: dict[str, Any]) -> _Training:
