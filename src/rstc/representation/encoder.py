@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ from rstc.errors import InputError
 from rstc.hardware import map_on_cores
 from rstc.representation.dropout import quicken_dropout
 from rstc.representation.layers import Cut
+from rstc.representation.vocabulary import looked_up_once, plain_embedding
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -94,10 +95,17 @@ class Encoder(nn.Module):
         if self._cut is not None and sequences[0].ndim == 1:
             sequences = self.frozen_states(sequences)
         order = _by_length(sequences)
-        with self._cut.entering() if self._cut else nullcontext():
+        with self._prepared(sequences):
             parts = self._in_pieces(self._encode, order, sequences)
         back = torch.from_numpy(np.argsort(order, kind="stable"))
         return torch.cat(parts)[back.to(parts[0].device)]
+
+    def _prepared(self, sequences: Sequences) -> AbstractContextManager[None]:
+        """Make the model ready for the pieces of one call."""
+        if self._cut is not None:
+            return self._cut.entering()
+        words = plain_embedding(self.model[0]) if torch.is_grad_enabled() else None
+        return nullcontext() if words is None else looked_up_once(words, sequences)
 
     @torch.no_grad()
     def frozen_states(self, tokens: Sequence[TokenIds]) -> list[States]:
