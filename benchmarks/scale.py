@@ -2,7 +2,7 @@
 
     python benchmarks/scale.py [--sizes 10000 100000 1000000] [--clusters 50]
 
-Texts are made up to be like search queries: two to six words of the encoder's own vocabulary, most of them of the
+Texts are made up to be like search queries: one to five words of the encoder's own vocabulary, most of them of the
 query's topic, one in twenty queries a repetition. Each size is one run of `rstc cluster` in a process of its own,
 from a CSV file to the run folder. Above `max_texts` (a setting; 100,000) a random sample trains and all texts are
 then labelled by the trained model.
@@ -37,7 +37,7 @@ def queries(size: int, topics: int) -> pd.DataFrame:
     own = rng.choice(words, (topics, 30), replace=False)
     popularity = rng.dirichlet(np.full(topics, 1.0))
     topic = rng.choice(topics, size, p=popularity)
-    lengths = rng.integers(2, 7, size)
+    lengths = rng.integers(1, 6, size)
     texts = []
     for t, length in zip(topic, lengths, strict=True):
         telling = rng.random(length) < 0.7

@@ -89,13 +89,17 @@ def transport_table() -> str:
                     _seconds(ours["seconds"]),
                     f"{ours['residual']:.0e}",
                     ours["steps"],
-                    _seconds(theirs["seconds"]) + (" (projected)" if theirs["projected"] else ""),
-                    "" if theirs["residual"] is None else f"{theirs['residual']:.0e}",
-                    f"{theirs['rounds']:,}",
-                    f"{theirs['seconds'] / ours['seconds']:,.0f}x",
+                    *_alternation(theirs),
+                    f"{theirs['seconds'] / ours['seconds']:,.0f}x" if "seconds" in theirs else "",
                 ]
             )
     return table(head, rows)
+
+
+def _alternation(found: dict[str, Any]) -> list[str]:
+    if "seconds" not in found:
+        return [f"{_seconds(found['seconds_a_round'])} a round", "", ""]
+    return [_seconds(found["seconds"]), f"{found['residual']:.0e}", f"{found['rounds']:,}"]
 
 
 def pot_table() -> str:

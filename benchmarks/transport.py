@@ -5,9 +5,10 @@
     python benchmarks/transport.py --draw     only draw what was measured
 
 Predictions are made up: classes of very different sizes, a network that is mostly right; all solvers see the same.
-The alternation takes the paper's 1,000 rounds, or fewer if it converges, where N C is at most 2 million; above, 1,000
-rounds are projected from the time between round 5 and round 15, and no residual is given. POT solves the problem with
-fixed class sizes, on torch tensors as we do.
+The alternation takes the paper's 1,000 rounds, or fewer if it converges, where N C is at most 2 million. Above, only
+the time of a round is measured, between round 5 and round 15: how many it would take is not known, though with the
+same C and eps2 the number hardly changes with N where we let it run. POT solves the problem with fixed class sizes,
+on torch tensors as we do.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SIZES = [(N, C) for N in (1_000, 10_000, 100_000, 1_000_000) for C in (4, 20, 10
 EPS2 = (0.1, 0.01, 0.001)
 ALL_ROUNDS = 2_000_000  # N C up to which the alternation is let run
 ROUNDS = 1_000
+DRAWN_EPS2 = 0.001
 FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "transport.png"
 
 
@@ -54,9 +56,10 @@ def against_alternation(N: int, C: int, eps2: float) -> dict[str, Any]:
     ours, seconds = timed(lambda: saot(log_p, EPS1, eps2, tol=tol))
     if N * C <= ALL_ROUNDS:
         theirs, spent = timed(lambda: saot(log_p, EPS1, eps2, "alternating", tol=tol, max_iter=ROUNDS))
+        alternation = {"seconds": round(spent, 4), "residual": theirs.residual, "rounds": theirs.iterations}
     else:
         few, many = (timed(lambda n=n: saot(log_p, EPS1, eps2, "alternating", tol=0, max_iter=n))[1] for n in (5, 15))
-        theirs, spent = None, few + (ROUNDS - 5) * (many - few) / 10
+        alternation = {"seconds_a_round": round((many - few) / 10, 4)}
     return {
         "problem": "saot",
         "N": N,
@@ -64,12 +67,7 @@ def against_alternation(N: int, C: int, eps2: float) -> dict[str, Any]:
         "eps2": eps2,
         "tol": tol,
         "newton": {"seconds": round(seconds, 4), "residual": ours.residual, "steps": ours.iterations},
-        "alternation": {
-            "seconds": round(spent, 4),
-            "residual": theirs.residual if theirs else None,
-            "rounds": theirs.iterations if theirs else ROUNDS,
-            "projected": theirs is None,
-        },
+        "alternation": alternation,
     }
 
 
@@ -99,21 +97,22 @@ def draw(rows: list[dict[str, Any]]) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, (by_n, by_c) = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
-    saot_rows = [row for row in rows if row["problem"] == "saot" and row["eps2"] == 0.01]
+    figure, (by_n, by_c) = plt.subplots(1, 2, figsize=(11, 5), sharey=True)
+    saot_rows = [row for row in rows if row["problem"] == "saot" and row["eps2"] == DRAWN_EPS2]
     for axis, along, fixed, values in ((by_n, "N", "C", (4, 20, 100)), (by_c, "C", "N", (1_000, 10_000, 100_000))):
         for colour, value in zip(("#0072b2", "#d55e00", "#009e73"), values, strict=True):
             chosen = sorted((row for row in saot_rows if row[fixed] == value), key=lambda row: row[along])
-            x = [row[along] for row in chosen]
             label = f"{fixed} = {value:,}"
-            axis.loglog(x, [r["newton"]["seconds"] for r in chosen], "o-", color=colour, label=f"Newton, {label}")
-            seconds = [r["alternation"]["seconds"] for r in chosen]
+            x, seconds = [row[along] for row in chosen], [row["newton"]["seconds"] for row in chosen]
+            axis.loglog(x, seconds, "o-", color=colour, label=f"Newton, {label}")
+            whole = [row for row in chosen if "seconds" in row["alternation"]]
+            x, seconds = [row[along] for row in whole], [row["alternation"]["seconds"] for row in whole]
             axis.loglog(x, seconds, "s:", color=colour, mfc="white", label=f"alternation, {label}")
         axis.set_xlabel("texts N" if along == "N" else "classes C")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+        axis.legend(fontsize=7, ncol=3, loc="upper center", bbox_to_anchor=(0.5, -0.15))
     by_n.set_ylabel("seconds")
-    figure.suptitle("Cost of the transport (eps1 = 0.1, eps2 = 0.01, two CPU cores)")
+    figure.suptitle(f"Cost of the transport (eps1 = 0.1, eps2 = {DRAWN_EPS2}, two CPU cores)")
     figure.tight_layout()
     FIGURE.parent.mkdir(exist_ok=True)
     figure.savefig(FIGURE, dpi=120)
