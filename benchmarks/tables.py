@@ -136,7 +136,7 @@ def scale_table() -> str:
             f"{row['milliseconds_a_text']:.1f}",
             f"{row['peak_memory_gb']:.1f}",
         ]
-        for row in read("scale")["rows"]
+        for row in sorted(read("scale")["rows"], key=lambda row: row["texts"])
     ]
     return table("texts | of which train | seconds | milliseconds a text | peak memory, GB", rows)
 

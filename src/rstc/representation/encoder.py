@@ -30,7 +30,7 @@ logger = logging.getLogger("rstc")
 TOKENS_A_PIECE = {"cpu": 1024}
 TOKENS_A_PIECE_ELSEWHERE = 16384
 
-TEXTS_A_REPORT = 4096  # texts that are embedded between two reports of progress
+TEXTS_AT_A_TIME = 4096  # texts that are worked on between two reports of progress
 
 TokenIds = NDArray[np.int32]  # of one text, (L,)
 States = NDArray[np.float16]  # what the frozen layers give for one text, (L, D)
@@ -81,10 +81,12 @@ class Encoder(nn.Module):
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenIds]:
         """Return each text's token ids, cut to `max_tokens`, not padded."""
-        if not texts:
-            return []
-        ids = self.model.tokenizer(list(texts), truncation=True, max_length=self.max_tokens)["input_ids"]
-        return [np.asarray(row, dtype=np.int32) for row in ids]
+        tokens: list[TokenIds] = []
+        for start in range(0, len(texts), TEXTS_AT_A_TIME):  # a tokenizer's own notes on a text take a kilobyte or two
+            some = list(texts[start : start + TEXTS_AT_A_TIME])
+            ids = self.model.tokenizer(some, truncation=True, max_length=self.max_tokens)["input_ids"]
+            tokens += [np.asarray(row, dtype=np.int32) for row in ids]
+        return tokens
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Return the embeddings (B, D) of texts, in their order, from their token ids or the frozen layers' states.
@@ -199,14 +201,15 @@ class Encoder(nn.Module):
         E = torch.empty(len(tokens), self.dim)
         first = np.zeros(len(distinct), dtype=np.int64)  # where each distinct text stands first
         first[where[::-1]] = np.arange(len(tokens))[::-1]
-        for start in range(0, len(order), TEXTS_A_REPORT):
-            chosen = order[start : start + TEXTS_A_REPORT]
+        for start in range(0, len(order), TEXTS_AT_A_TIME):
+            chosen = order[start : start + TEXTS_AT_A_TIME]
             texts = [distinct[i] for i in chosen]
             E[torch.from_numpy(first[chosen])] = self(states_of(texts) if states_of else texts).cpu()
             if progress:
-                progress(min(start + TEXTS_A_REPORT, len(order)), len(order))
+                progress(min(start + TEXTS_AT_A_TIME, len(order)), len(order))
         again = np.flatnonzero(first[where] != np.arange(len(tokens)))
-        E[torch.from_numpy(again)] = E[torch.from_numpy(first[where][again])]
+        for rows in np.array_split(again, len(again) // TEXTS_AT_A_TIME + 1):
+            E[torch.from_numpy(rows)] = E[torch.from_numpy(first[where[rows]])]
         return E
 
     def train_layers(self, layers: int | str) -> None:
