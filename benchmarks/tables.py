@@ -127,6 +127,17 @@ def end_to_end_table() -> str:
     return table("method | seconds | passes | ACC / NMI | clusters", rows)
 
 
+def stages_table() -> str:
+    before = next(row["rstc"]["stages"] for row in read("against_kmeans")["rows"] if row["set"] == "stackoverflow")
+    now = next(row["stages"] for row in read("end_to_end")["rows"] if row["method"] == "rstc")
+    names = {"encode": ["encode"], "start": ["start"], "views and training": ["views", "train"], "renewals": ["renew"]}
+    rows = [
+        [name, *(f"{sum(spent.get(stage, 0) for stage in stages):.0f}" for spent in (before, now))]
+        for name, stages in names.items()
+    ]
+    return table("stage | before | now", rows)
+
+
 def scale_table() -> str:
     rows = [
         [
@@ -171,6 +182,7 @@ FILLED = {
         "transport": transport_table,
         "pot": pot_table,
         "end_to_end": end_to_end_table,
+        "stages": stages_table,
         "scale": scale_table,
         "layers": layers_table,
     },
