@@ -207,3 +207,24 @@ def test_training_in_lower_precision_learns_as_well(
     tokens = encoder.tokenize(texts)
     alone = [result.network.settle([row], result.network.predict([row])).clusters.item() for row in tokens]
     assert alone == result.prediction.clusters.tolist(), "a text's cluster depends on the text alone"
+
+
+@pytest.mark.parametrize("labels", ["ot-average", "ot-near"])
+def test_other_estimators_of_b_find_the_topics(labels: str, texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    """M2 and M3 of the paper's appendix: from a random b to one that fits sizes of 60, 30, 20 and 10."""
+    texts, topics = texts_and_topics
+    result = run(texts, quick, max_steps=40, labels=labels)
+    assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.8
+    assert result.b.max() > 0.4
+
+
+def test_the_clusters_of_every_renewal_can_be_watched(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    seen: list[tuple[int, np.ndarray]] = []
+    texts, _ = texts_and_topics
+    config = make_config("default", {**quick, "max_steps": 40})
+    encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu")
+    views = drawn_views(texts, config.deletion_share, config.cutoff_share)
+    watch = lambda step, clusters: seen.append((step, clusters))  # noqa: E731
+    result = train(texts, views, encoder, 4, config, np.random.default_rng(0), watch=watch)
+    assert [step for step, _ in seen] == [entry["step"] for entry in result.history]
+    assert [len(set(clusters.tolist())) for _, clusters in seen] == [entry["clusters"] for entry in result.history]

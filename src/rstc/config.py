@@ -20,7 +20,7 @@ import numpy as np
 from rstc.errors import InputError
 
 Pooling = Literal["mean", "cls", "max", "model"]
-LabelSource = Literal["saot", "ot-random", "ot-uniform"]
+LabelSource = Literal["saot", "ot-random", "ot-uniform", "ot-average", "ot-near"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 Imbalance = Literal["balanced", "light", "heavy"]
 
@@ -50,7 +50,9 @@ class Config:
     head_start: float = 0.9  # G_p alone learns the first labels until it agrees with this share of them; 0: not
 
     # the renewal of pseudo-labels
-    labels: LabelSource = "saot"  # where Q comes from; ot-random and ot-uniform hold b fixed
+    # where Q comes from: saot (M1); ot-random and ot-uniform hold b fixed; in ot-average b follows the counts of the
+    # predictions (M2), in ot-near it is found near the last one (M3), and both begin with a random b
+    labels: LabelSource = "saot"
     eps1: float = 0.1  # [epsilon_1] weight of the plan's entropy
     eps2: float = 0.01  # [epsilon_2] weight of the penalty on b
     transport_method: Literal["newton", "alternating"] = "newton"

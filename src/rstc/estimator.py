@@ -22,7 +22,7 @@ from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import Views, drawn_views, given_views
 from rstc.texts import clean
-from rstc.training import train
+from rstc.training import Watch, train
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -145,6 +145,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         *,
         views: tuple[Sequence[Any], Sequence[Any]] | None = None,
         progress: Listener | None = None,
+        watch: Watch | None = None,
     ) -> RSTC:
         """Cluster texts.
 
@@ -153,8 +154,9 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             y: ignored; true labels have no place in clustering.
             views: ready-made pairs, two changed versions of each text; by default they are drawn.
             progress: called with (stage, done, total) as the work goes on.
+            watch: called with (step, clusters) at each renewal: the clusters of the texts that train, as they are then.
         """
-        config = self._config()
+        config = self.config()
         given = _as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
         texts = [text for text in given if text is not None]
@@ -168,7 +170,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             device = choose_device(config.device)
             precision = choose_precision(config.precision, device)
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
-        result = train(texts, pairs, encoder, n_clusters, config, _generator(self.random_state), timing)
+        result = train(texts, pairs, encoder, n_clusters, config, _generator(self.random_state), timing, watch)
 
         found = len(result.prediction.clusters.unique())
         if found < COLLAPSED * n_clusters:
@@ -265,7 +267,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         model.settled_ = facts["settled"]
         return model
 
-    def _config(self) -> Config:
+    def config(self) -> Config:
         """Return the preset with the settings that this estimator was given."""
         given = {field.name: getattr(self, field.name) for field in fields(Config) if field.name != "encoder"}
         settings = {name: value for name, value in given.items() if value is not None}

@@ -1,11 +1,12 @@
-"""What a run computes on, and how precisely: the device and the precision of the encoder's arithmetic."""
+"""What a run computes on: the device, its cores, its precision and its random numbers."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -97,3 +98,21 @@ def _has_bfloat16(device: torch.device) -> bool:
         can = torch.cpu.get_capabilities()
         return bool(can.get("amx_bf16") or can.get("avx512_bf16"))
     return False
+
+
+@contextmanager
+def seeded(device: torch.device, seed: int) -> Iterator[None]:
+    """Seed torch's generators of the CPU and of the device, and give them back as they were."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
+        before = torch.mps.get_rng_state() if device.type == "mps" else None
+        if before is not None:
+            torch.mps.manual_seed(seed)
+        try:
+            yield
+        finally:
+            if before is not None:
+                torch.mps.set_rng_state(before)

@@ -7,8 +7,7 @@ transport on the whole set; stop when the clusters settle. True labels never com
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +19,11 @@ from torch.nn import functional as F
 
 from rstc.config import Config
 from rstc.errors import InputError
+from rstc.hardware import seeded
 from rstc.progress import Progress
 from rstc.pseudo_labels.initial import FirstLabels, kmeans_labels
-from rstc.pseudo_labels.transport import Transport, optimal_transport, saot
+from rstc.pseudo_labels.marginals import moving_average
+from rstc.pseudo_labels.transport import Transport, optimal_transport, saot, transport_near
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.losses import class_contrast, instance_contrast
@@ -32,6 +33,8 @@ from rstc.representation.views import Views
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
+
+Watch = Callable[[int, NDArray[np.int64]], None]  # step, the clusters of the texts that train
 
 HEAD_START_STEPS = 3000  # the most steps that G_p alone is given to learn the first labels
 
@@ -67,6 +70,7 @@ def train(
     config: Config,
     rng: np.random.Generator,
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> TrainResult:
     """Cluster texts: train the encoder and its heads on labels that they help to make."""
     progress = progress or Progress()
@@ -76,8 +80,8 @@ def train(
         raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
-    with _seeded(encoder.device, int(rng.integers(2**63))):
-        return _Training(texts, learners, views, encoder, n_clusters, config, rng, progress).run()
+    with seeded(encoder.device, int(rng.integers(2**63))):
+        return _Training(texts, learners, views, encoder, n_clusters, config, rng, progress, watch).run()
 
 
 class _Training:
@@ -93,8 +97,10 @@ class _Training:
         config: Config,
         rng: np.random.Generator,
         progress: Progress,
+        watch: Watch | None,
     ) -> None:
         self.config, self.n_clusters, self.rng, self.progress = config, n_clusters, rng, progress
+        self.watch = watch
         encoder.train_layers(config.trainable_layers)
         self.network = Network(
             encoder,
@@ -110,7 +116,9 @@ class _Training:
         self.optimizer = _adam(self.network, config)
         # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
         self.scaler = torch.amp.GradScaler(encoder.device.type, enabled=encoder.precision == torch.float16)
-        self.random_b = torch.from_numpy(_random_distribution(n_clusters, rng))
+        self.b = _random_distribution(n_clusters, rng)  # where a transport needs one to begin with
+        if config.labels == "ot-uniform":
+            self.b = np.full(n_clusters, 1 / n_clusters)
         self.potentials: Tensor | None = None  # of the last transport, for the next to start from
         self.history: list[dict[str, Any]] = []
         self.step, self.last_step = 0, last_step(len(learners), config)
@@ -250,9 +258,14 @@ class _Training:
             config, log_p, start = self.config, prediction.log_p, self.potentials
             if config.labels == "saot":
                 found = saot(log_p, config.eps1, config.eps2, config.transport_method, start=start)
+            elif config.labels == "ot-near":
+                b = torch.from_numpy(self.b)
+                found = transport_near(log_p, b, config.eps1, config.eps2, config.transport_method, start=start)
+                self.b = found.b.numpy()
             else:
-                uniform = torch.full((self.n_clusters,), 1 / self.n_clusters, dtype=torch.float64)
-                b = uniform if config.labels == "ot-uniform" else self.random_b
+                if config.labels == "ot-average":
+                    self.b = moving_average(self.b, prediction.clusters.numpy())
+                b = torch.from_numpy(self.b)
                 found = optimal_transport(log_p, b, config.eps1, config.transport_method, start=start)
             self.potentials = found.potentials
             return found
@@ -274,7 +287,9 @@ class _Training:
     def _record(
         self, losses: _MeanLosses, prediction: Prediction, transport: Transport[Any], changed: float | None
     ) -> None:
-        """Write down what a renewal found."""
+        """Write down what a renewal found, and show it to whoever watches."""
+        if self.watch:
+            self.watch(self.step, prediction.clusters.numpy())
         loss_class, loss_instance = losses.means()
         entry = {
             "step": self.step,
@@ -356,21 +371,3 @@ def _learners(texts: Sequence[str], n_clusters: int, most: int, rng: np.random.G
         )
     logger.info("training on a random sample of %d of %d texts", most, len(texts))
     return rows
-
-
-@contextmanager
-def _seeded(device: torch.device, seed: int) -> Iterator[None]:
-    """Seed torch's generators of the CPU and of the device, and give them back as they were."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.default_generator.manual_seed(seed)
-        if device.type == "cuda":
-            with torch.cuda.device(device):
-                torch.cuda.manual_seed(seed)
-        before = torch.mps.get_rng_state() if device.type == "mps" else None
-        if before is not None:
-            torch.mps.manual_seed(seed)
-        try:
-            yield
-        finally:
-            if before is not None:
-                torch.mps.set_rng_state(before)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rstc.pseudo_labels.marginals import _root, fixed, penalised
+from rstc.pseudo_labels.marginals import _root, fixed, moving_average, near, penalised
 
 potentials = st.integers(2, 40).flatmap(lambda C: arrays(np.float64, C, elements=st.floats(-300, 300)))
 weights = st.sampled_from([1.0, 0.1, 0.01, 0.001, 1e-5])
@@ -55,3 +55,35 @@ def test_fixed_sizes_do_not_move() -> None:
     assert at.b is b
     assert at.value == 3.5
     assert not at.bend.any()
+
+
+def test_near_has_the_closed_form_minimiser() -> None:
+    last = np.array([0.5, 0.3, 0.2])
+    g = np.array([0.0, 0.1, -0.1])
+    found = near(last, eps2=0.1)(g)
+    expected = last * np.exp(-g / 0.1)
+    assert found.b == pytest.approx(expected / expected.sum())
+    penalty = 0.1 * (found.b * np.log(found.b / last)).sum()
+    assert found.value == pytest.approx(penalty + g @ found.b)
+
+
+def test_near_bends_as_its_derivative_says() -> None:
+    marginal, g, step = near(np.array([0.5, 0.3, 0.2]), 0.05), np.array([0.01, 0.02, -0.01]), 1e-6
+    found = marginal(g)
+    claimed = np.outer(found.bend, found.bend) / found.bend.sum() - np.diag(found.bend)
+    for j in range(3):
+        moved = marginal(g + step * np.eye(3)[j]).b
+        assert (moved - found.b) / step == pytest.approx(claimed[:, j], abs=1e-3)
+
+
+def test_moving_average_keeps_a_tenth_of_the_last() -> None:
+    b = moving_average(np.array([0.2, 0.8]), np.array([0, 0, 0, 1]), mu=0.1)
+    assert b == pytest.approx([0.1 * 0.2 + 0.9 * 0.75, 0.1 * 0.8 + 0.9 * 0.25])
+
+
+def test_moving_average_lets_an_empty_class_fade_but_not_vanish() -> None:
+    b = np.array([0.5, 0.5])
+    for _ in range(50):
+        b = moving_average(b, np.zeros(10, dtype=np.int64))
+    assert 0 < b[1] < 1e-8
+    assert b.sum() == pytest.approx(1)

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from rstc.errors import InputError, TransportWarning
 from rstc.pseudo_labels import costs, dual
-from rstc.pseudo_labels.transport import optimal_transport, saot
+from rstc.pseudo_labels.transport import optimal_transport, saot, transport_near
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -271,3 +271,47 @@ def test_the_alternation_stays_at_the_solution_it_starts_from() -> None:
     log_p = wavering(300, 5)
     solution = saot(log_p, eps2=0.1)
     assert saot(log_p, eps2=0.1, method="alternating", start=solution.potentials).iterations == 0
+
+
+def test_near_is_feasible_and_optimal() -> None:
+    log_p, last = imbalanced(), np.full(12, 1 / 12)
+    found = transport_near(log_p, last, 0.1, 0.05)
+    assert found.converged
+    assert_feasible(found.plan, found.b)
+
+    def cost(plan: np.ndarray, b: np.ndarray) -> float:
+        entropy = (plan * (np.log(plan) - 1)).sum()
+        return float(-(plan * log_p).sum() + 0.1 * entropy + 0.05 * (b * np.log(b / last)).sum())
+
+    best, rng = cost(found.plan, found.b), np.random.default_rng(0)
+    for _ in range(20):  # any other class sizes, with the best plan for them, cost more
+        b = found.b * np.exp(0.2 * rng.normal(size=12))
+        b /= b.sum()
+        assert cost(optimal_transport(log_p, b, 0.1).plan, b) > best
+
+
+def test_near_lies_between_the_last_sizes_and_those_of_the_predictions() -> None:
+    log_p, last = imbalanced(), np.full(12, 1 / 12)
+    free = saot(log_p, 0.1, 0.0).b
+    held, loose = transport_near(log_p, last, 0.1, 1e3).b, transport_near(log_p, last, 0.1, 1e-4).b
+    assert held == pytest.approx(last, abs=1e-3)
+    assert np.abs(loose - free).sum() < np.abs(held - free).sum() / 10
+
+
+def test_near_lets_classes_vanish_where_saot_keeps_them() -> None:
+    """The same predictions again and again: each b starts from the one before."""
+    log_p, b = imbalanced(), np.full(12, 1 / 12)
+    for _ in range(30):
+        b = transport_near(log_p, b, 0.1, 0.01).b
+    kept = saot(log_p, 0.1, 0.01).b
+    assert b.min() < 1e-3 * kept.min()
+
+
+def test_near_takes_a_class_that_has_vanished() -> None:
+    found = transport_near(imbalanced(C=3), np.array([0.5, 0.5, 0.0]), 0.1, 0.01)
+    assert_feasible(found.plan, found.b)
+
+
+def test_near_needs_a_weight() -> None:
+    with pytest.raises(InputError, match="eps2=0 must be positive"):
+        transport_near(imbalanced(C=3), np.full(3, 1 / 3), 0.1, 0)

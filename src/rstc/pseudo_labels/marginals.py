@@ -1,8 +1,11 @@
 """How large the classes are: the class distribution b that a transport plan has to meet (Eq. 2, 13 to 19).
 
 A marginal answers one question of the dual solver: given the class potentials g (C,), which b minimises
-penalty(b) + <g, b>, at what value, and how does it bend? `penalised` is the paper's SAOT, where b is estimated
-while the plan is sought; `fixed` is ordinary optimal transport, where b is given.
+penalty(b) + <g, b>, at what value, and how does it bend? `fixed` is ordinary optimal transport, where b is given.
+
+The paper's appendix compares three ways to estimate b. M1 is `penalised`, SAOT itself: b is found while the plan is
+sought, and a penalty keeps classes from vanishing. M2 is `moving_average`: b follows the counts of the predictions and
+is then held fixed. M3 is `near`: b is found while the plan is sought, and held near the last b instead.
 """
 
 from __future__ import annotations
@@ -13,8 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 
 Vector = NDArray[np.float64]
+
+SMALLEST_CLASS = 1e-9  # the share of a class that nobody is in
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,37 @@ def penalised(eps2: float) -> Marginal:
         return ClassSizes(b, float(penalty + g @ b), 1 / (eps2 * (b**-2 + (1 - b) ** -2)))
 
     return sizes
+
+
+def near(last_b: Vector, eps2: float) -> Marginal:
+    """Return the marginal whose penalty is eps2 * KL(b || last b): M3.
+
+    The minimiser has b_j proportional to last b_j exp(-g_j / eps2). Unlike SAOT's, this penalty lets classes
+    vanish: a share that is small once costs next to nothing to be smaller.
+    """
+    log_last = np.log(last_b)
+
+    def sizes(g: Vector) -> ClassSizes:
+        logits = log_last - g / eps2
+        log_sum = logsumexp(logits)
+        b = np.exp(logits - log_sum)
+        return ClassSizes(b, float(-eps2 * log_sum), b / eps2)
+
+    return sizes
+
+
+def moving_average(last_b: Vector, clusters: NDArray[np.int64], mu: float = 0.1) -> Vector:
+    """Return mu times the last b plus 1 - mu times the shares of the predicted clusters (N,): M2.
+
+    After Wang et al. 2022 (SoLar), as the paper's appendix has it. A cluster that nobody is in loses nine tenths
+    of its share each time; it stays above nothing, as a transport must.
+
+    >>> moving_average(np.array([0.5, 0.5]), np.array([0, 0, 0, 1]))
+    array([0.725, 0.275])
+    """
+    shares = np.bincount(clusters, minlength=len(last_b)) / len(clusters)
+    b = np.maximum(mu * last_b + (1 - mu) * shares, SMALLEST_CLASS)
+    return np.asarray(b / b.sum())
 
 
 def _class_sizes(g: Vector, eps2: float) -> Vector:

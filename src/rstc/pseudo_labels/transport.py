@@ -23,7 +23,7 @@ from rstc.errors import InputError, TransportWarning
 from rstc.pseudo_labels.alternation import alternate
 from rstc.pseudo_labels.costs import Costs, read_costs
 from rstc.pseudo_labels.dual import DualSolution, softmax_rows, solve_dual
-from rstc.pseudo_labels.marginals import Marginal, Vector, fixed, penalised
+from rstc.pseudo_labels.marginals import SMALLEST_CLASS, Marginal, Vector, fixed, near, penalised
 
 Array = TypeVar("Array", NDArray[np.float64], Tensor)
 
@@ -97,6 +97,33 @@ def saot(
     return _solve(log_p, eps1, penalised(eps2), method, tol, max_iter, start)
 
 
+def transport_near(
+    log_p: Array,
+    b: Array,
+    eps1: float = 0.1,
+    eps2: float = 0.01,
+    method: str = "newton",
+    *,
+    tol: float = 1e-8,
+    max_iter: int | None = None,
+    start: Array | None = None,
+) -> Transport[Array]:
+    """Solve the transport whose class distribution is estimated near a given b: the paper's M3.
+
+    As `saot`, with eps2 KL(. || b) in the place of its penalty. A share of the given b below 1e-9 is taken as 1e-9: the
+    b of one problem, where a class may have vanished altogether, can be given to the next.
+
+    >>> import numpy as np
+    >>> t = transport_near(np.log([[0.8, 0.2], [0.7, 0.3]]), np.array([0.5, 0.5]), eps2=10.0)
+    >>> t.b.round(2)  # so heavy a penalty leaves b where it was
+    array([0.5, 0.5])
+    """
+    if not eps2 > 0:
+        raise InputError(f"eps2={eps2} must be positive to hold b near another")
+    last = _checked_sizes(np.maximum(_vector(b), SMALLEST_CLASS), log_p.shape[-1])
+    return _solve(log_p, eps1, near(last / last.sum(), eps2), method, tol, max_iter, start)
+
+
 def optimal_transport(
     log_p: Array,
     b: Array,
@@ -114,9 +141,7 @@ def optimal_transport(
     >>> t.plan.sum(axis=0).round(6)
     array([0.5, 0.5])
     """
-    sizes = _vector(b)
-    if sizes.shape != (log_p.shape[-1],) or (sizes <= 0).any() or abs(sizes.sum() - 1) > 1e-6:
-        raise InputError(f"b must hold {log_p.shape[-1]} positive shares that sum to 1, got {sizes}")
+    sizes = _checked_sizes(b, log_p.shape[-1])
     return _solve(log_p, eps1, fixed(sizes / sizes.sum()), method, tol, max_iter, start)
 
 
@@ -167,6 +192,13 @@ def _plan(costs: Costs, g: Tensor, eps1: float) -> Tensor:
     for rows, M in costs.pieces():
         plan[rows] = softmax_rows(M, g, eps1)[0].div_(len(plan))
     return plan
+
+
+def _checked_sizes(b: NDArray[np.float64] | Tensor, C: int) -> Vector:
+    sizes = _vector(b)
+    if sizes.shape != (C,) or (sizes <= 0).any() or abs(sizes.sum() - 1) > 1e-6:
+        raise InputError(f"b must hold {C} positive shares that sum to 1, got {sizes}")
+    return sizes
 
 
 def _checked_start(start: NDArray[np.float64] | Tensor, C: int) -> Vector:
