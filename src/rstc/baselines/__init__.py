@@ -1,0 +1,1 @@
+"""The methods the paper compares with, one file a method, all with the same fit_predict face."""
