@@ -66,3 +66,8 @@ def replaced_folder(path: Path) -> Iterator[Path]:
 def _beside(path: Path, ending: str) -> Path:
     """Return a hidden name in the same folder, where a rename is one step of the file system."""
     return path.with_name(f".{path.name}.{os.getpid()}.{ending}")
+
+
+def user_cache() -> Path:
+    """Return the folder for what can be fetched or computed again: rstc's part of the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rstc"

@@ -1,9 +1,12 @@
-"""The versions that a result was made with."""
+"""The versions and the machine that a result was made with."""
 
 from __future__ import annotations
 
+import os
 import platform
+import sys
 from importlib import metadata
+from pathlib import Path
 
 PACKAGES = (
     "rstc",
@@ -20,3 +23,27 @@ PACKAGES = (
 def versions() -> dict[str, str]:
     """Return the versions of Python, of rstc and of what it computes with."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
+
+
+def machine() -> str:
+    """Return the processor and how much of it computes."""
+    import torch
+
+    return f"{platform.machine()} {_cpu_name()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
+
+
+def peak_memory() -> int | None:
+    """Return the most memory that this process has held, in bytes; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _cpu_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())

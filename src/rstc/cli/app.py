@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import cluster, evaluate, info, predict
+from rstc.cli import benchmark, cluster, evaluate, info, predict
 from rstc.errors import InputError, RstcWarning
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("predict")(predict.predict)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.command("demo")(cluster.demo)
+app.add_typer(benchmark.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from rstc.benchmark.datasets import DATASETS
+from rstc.benchmark.methods import METHODS, make_estimator
+from rstc.errors import InputError
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_can_be_made_for_every_set(name: str) -> None:
+    for one in DATASETS.values():
+        estimator = make_estimator(name, one, 7, 3, {})
+        assert (estimator.n_clusters, estimator.random_state) == (7, 3)
+
+
+def test_the_papers_settings_follow_the_set() -> None:
+    made = {name: make_estimator("rstc-paper", DATASETS[name], 2, 0, {}).config() for name in ("tweet", "agnews-4k")}
+    assert (made["tweet"].eps2, made["agnews-4k"].eps2) == (0.001, 0.1)
+    assert (made["tweet"].contrast_steps, made["agnews-4k"].contrast_steps) == (0, 30)
+
+
+def test_the_squeezed_schedule_lets_the_encoder_move_as_far_as_the_papers() -> None:
+    cpu, paper = (
+        make_estimator("rstc-paper", DATASETS["tweet"], 2, 0, changes).config()
+        for changes in ({}, {"schedule": "paper"})
+    )
+    assert cpu.max_steps * cpu.encoder_lr == pytest.approx(paper.max_steps * paper.encoder_lr)
+    assert (cpu.trainable_layers, paper.trainable_layers) == (1, "all")
+    assert (paper.max_steps, paper.encoder_lr, paper.renewals) == (3000, 5e-6, 95)
+
+
+def test_the_ablations_differ_in_one_setting() -> None:
+    def settings(name: str) -> dict[str, object]:
+        return make_estimator(name, DATASETS["stackoverflow"], 2, 0, {}).config().to_dict()
+
+    full = settings("rstc-paper")
+    changed = {name: {k: v for k, v in settings(name).items() if v != full[k]} for name in METHODS if "rstc-" in name}
+    assert changed == {
+        "rstc-ot": {"labels": "ot-random"},
+        "rstc-c": {"lambda_i": 0.0},
+        "rstc-i": {"class_contrast": False},
+        "rstc-paper": {},
+        "rstc-m2": {"labels": "ot-average"},
+        "rstc-m3": {"labels": "ot-near"},
+    }
+
+
+def test_a_setting_that_a_method_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match="bow has no setting 'eps2'"):
+        make_estimator("bow", DATASETS["tweet"], 2, 0, {"eps2": 0.1})
+    with pytest.raises(InputError, match="rstc-paper has no setting 'epsilon'"):
+        make_estimator("rstc-paper", DATASETS["tweet"], 2, 0, {"epsilon": 0.1}).config()
+    with pytest.raises(InputError, match="schedule='gpu' is not one of cpu, paper"):
+        make_estimator("rstc-paper", DATASETS["tweet"], 2, 0, {"schedule": "gpu"})
+
+
+def test_an_unknown_method_is_answered_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="no method 'lda'; the methods are bow"):
+        make_estimator("lda", DATASETS["tweet"], 2, 0, {})
