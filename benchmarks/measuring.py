@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import platform
 import sys
 from dataclasses import asdict
 from importlib import resources
@@ -14,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from rstc.metrics import evaluate
-from rstc.versions import versions
+from rstc.versions import machine, versions
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -37,14 +35,12 @@ def circumstances(*packages: str) -> dict[str, Any]:
     """Return the command, the versions and the machine that a result was made with."""
     from importlib.metadata import version
 
-    import torch
-
     script = Path(sys.argv[0]).name
     arguments = ["DIR" if before == "--data" else word for before, word in zip(sys.argv, sys.argv[1:], strict=False)]
     return {
         "command": " ".join(["python", f"benchmarks/{script}", *arguments]),
         "versions": versions() | {name: version(name) for name in packages},
-        "machine": f"{platform.machine()} {_cpu_name()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads",
+        "machine": machine(),
     }
 
 
@@ -80,11 +76,3 @@ class ResultFile:
         new = self._path.with_suffix(".new")
         new.write_text(json.dumps(self.content, indent=1) + "\n")
         new.replace(self._path)
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())

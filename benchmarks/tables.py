@@ -1,4 +1,4 @@
-"""Write the tables of the README and of docs/performance.md, and the demo screen, from what is committed.
+"""Write the tables of the README and of the docs, and the demo screen, from what is committed.
 
 python benchmarks/tables.py          rewrite them
 python benchmarks/tables.py --check  say whether they are stale
@@ -13,8 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rstc.benchmark.datasets import DATASETS, SMALL_SETS, WHOLE_SETS
+from rstc.benchmark.store import Store
+from rstc.benchmark.tables import render, result_table
+
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+STORE = ROOT / "benchmarks" / "store"
+IN_README = ("tfidf", "sbert", "kmeans-ic", "rstc-paper", "rstc")
 
 
 def read(name: str) -> dict[str, Any]:
@@ -28,23 +34,20 @@ def table(head: str, rows: list[list[Any]]) -> str:
     return "\n".join("| " + " | ".join(str(cell).strip() for cell in line) + " |" for line in lines)
 
 
-def results_table() -> str:
-    return table(
-        "set | texts | clusters | views | k-means ACC / NMI | rstc ACC / NMI | rstc clusters | rstc seconds",
-        [
-            [
-                row["set"],
-                f"{row['texts']:,}",
-                row["asked_clusters"],
-                row["views"],
-                _acc_nmi(row["kmeans"]),
-                _acc_nmi(row["rstc"]),
-                row["rstc"]["clusters"],
-                f"{row['rstc']['seconds']:.0f}",
-            ]
-            for row in read("against_kmeans")["rows"]
-        ],
-    )
+def store_table(*datasets: str, methods: tuple[str, ...] | None = None) -> str:
+    """Return the table of some sets, and of some methods if they are named, from the store of runs."""
+    runs = [run for run in Store(STORE).runs() if methods is None or run["method"] in methods]
+    return render(result_table(runs, datasets), "markdown").rstrip()
+
+
+def datasets_table() -> str:
+    """Return the sets as the runs describe them; what only the texts tell is printed by `rstc benchmark datasets`."""
+    found = {run["dataset"]: run for run in Store(STORE).runs() if run["method"] == "rstc-paper"}
+    rows = [
+        [DATASETS[name].title, f"{run['texts']:,}", run["classes"], DATASETS[name].imbalance, run["views"]]
+        for name, run in sorted(found.items(), key=lambda one: list(DATASETS).index(one[0]))
+    ]
+    return table("set | texts | classes | imbalance | views of `rstc-paper` and SCCL", rows)
 
 
 def demo_screen() -> str:
@@ -175,7 +178,17 @@ def _seconds(seconds: float) -> str:
 
 
 FILLED = {
-    "README.md": {"results": results_table, "demo": demo_screen},
+    "README.md": {
+        "results": lambda: store_table(*WHOLE_SETS[:4], methods=IN_README),
+        "results2": lambda: store_table(*WHOLE_SETS[4:], methods=IN_README),
+        "demo": demo_screen,
+    },
+    "docs/results.md": {
+        "datasets": datasets_table,
+        "whole": lambda: store_table(*WHOLE_SETS[:4]),
+        "whole2": lambda: store_table(*WHOLE_SETS[4:]),
+        "small": lambda: store_table(*SMALL_SETS),
+    },
     "docs/performance.md": {
         "step": step_table,
         "encode": encode_table,

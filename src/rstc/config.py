@@ -78,6 +78,7 @@ class Config:
     device: str = "auto"  # cpu, cuda, cuda:1, mps; auto: a GPU where there is one
     precision: Precision = "auto"  # of the encoder's arithmetic; auto: bfloat16 where the hardware has it
     cache_mb: int = 1024  # memory for what the frozen layers gave; beyond it a temporary file takes over
+    cache_folder: str | None = None  # where it is kept for later runs on the same texts; None: nowhere
 
     def __post_init__(self) -> None:
         """Take numbers of any library as plain ones, and reject values that cannot be used."""

@@ -100,6 +100,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         device: str | None = None,
         precision: str | None = None,
         cache_mb: int | None = None,
+        cache_folder: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.preset = preset
@@ -137,6 +138,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.device = device
         self.precision = precision
         self.cache_mb = cache_mb
+        self.cache_folder = cache_folder
 
     def fit(
         self,

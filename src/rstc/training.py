@@ -110,7 +110,7 @@ class _Training:
         with progress.stage("encode"):
             self.all_tokens = encoder.tokenize(texts)
             self.tokens = [self.all_tokens[i] for i in learners]
-        self.cache = StateCache(encoder, config.cache_mb * 2**20) if encoder.is_cut else None
+        self.cache = StateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_cut else None
         self.E: Tensor | None = None  # of an encoder that does not learn, once it is known
         self.batches = self._batches(views.of(learners))
         self.optimizer = _adam(self.network, config)
@@ -315,6 +315,9 @@ class _Training:
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
         """Label all texts; number the clusters by size, the largest first, and settle close calls."""
         network = self.network
+        if self.cache:
+            with self.progress.stage("write"):
+                self.cache.save()
         self.cache = None  # nobody learns any more
         if len(self.tokens) < len(self.all_tokens):
             with self.progress.stage("predict"):

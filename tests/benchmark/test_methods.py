@@ -17,7 +17,7 @@ def test_every_method_can_be_made_for_every_set(name: str) -> None:
 def test_the_papers_settings_follow_the_set() -> None:
     made = {name: make_estimator("rstc-paper", DATASETS[name], 2, 0, {}).config() for name in ("tweet", "agnews-4k")}
     assert (made["tweet"].eps2, made["agnews-4k"].eps2) == (0.001, 0.1)
-    assert (made["tweet"].contrast_steps, made["agnews-4k"].contrast_steps) == (0, 30)
+    assert (made["tweet"].contrast_steps, made["agnews-4k"].contrast_steps) == (0, 20)
 
 
 def test_the_squeezed_schedule_lets_the_encoder_move_as_far_as_the_papers() -> None:

@@ -298,13 +298,13 @@ def test_near_lies_between_the_last_sizes_and_those_of_the_predictions() -> None
     assert np.abs(loose - free).sum() < np.abs(held - free).sum() / 10
 
 
-def test_near_lets_classes_vanish_where_saot_keeps_them() -> None:
-    """The same predictions again and again: each b starts from the one before."""
+def test_near_again_and_again_ends_at_the_predictions_own_sizes_where_saot_lifts_rare_classes() -> None:
     log_p, b = imbalanced(), np.full(12, 1 / 12)
     for _ in range(30):
         b = transport_near(log_p, b, 0.1, 0.01).b
-    kept = saot(log_p, 0.1, 0.01).b
-    assert b.min() < 1e-3 * kept.min()
+    alone = saot(log_p, 0.1, 0.0).b
+    assert b == pytest.approx(alone, abs=1e-6)
+    assert saot(log_p, 0.1, 0.01).b.min() > 2 * b.min()
 
 
 def test_near_takes_a_class_that_has_vanished() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from rstc.errors import CacheWarning
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
+from rstc.representation.shelf import StateShelf
 from rstc.representation.states import StateCache
 
 TEXTS = ["parcel late", "refund money bank returned", "parcel late", "soup onion garlic", "code", "email locked"]
@@ -78,3 +80,51 @@ def test_on_a_full_disk_the_rest_is_computed_each_time(encoder: Encoder, monkeyp
     again = cache.states(tokens)
     assert len(told) == 1
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True)), "the run goes on"
+
+
+def test_what_is_kept_in_a_folder_is_not_computed_again(
+    encoder: Encoder, tiny_encoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = StateCache(encoder, 10**9, str(tmp_path))
+    expected = first.states(encoder.tokenize(TEXTS))
+    first.save()
+    other = load_encoder(tiny_encoder, "mean", 32)
+    other.train_layers(1)
+    seen = counted(other, monkeypatch)
+    second = StateCache(other, 10**9, str(tmp_path))
+    found = second.states(other.tokenize([*TEXTS, "a new text"]))
+    assert all((a == b).all() for a, b in zip(expected, found, strict=False))
+    assert seen == [1]  # the new text alone
+    second.save()
+    third = StateCache(other, 10**9, str(tmp_path))
+    third.states(other.tokenize([*TEXTS, "a new text"]))
+    assert seen == [1, 0]
+
+
+def test_other_frozen_layers_have_a_shelf_of_their_own(encoder: Encoder, tmp_path: Path) -> None:
+    cache = StateCache(encoder, 10**9, str(tmp_path))
+    cache.states(encoder.tokenize(TEXTS))
+    cache.save()
+    encoder.train_layers(2)
+    assert not StateShelf(tmp_path, encoder).read()
+
+
+def test_a_broken_piece_is_left_aside(encoder: Encoder, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = StateCache(encoder, 10**9, str(tmp_path))
+    expected = cache.states(encoder.tokenize(TEXTS))
+    cache.save()
+    [states] = tmp_path.rglob("states.npy")
+    states.write_bytes(states.read_bytes()[:-10])
+    again = StateCache(encoder, 10**9, str(tmp_path))
+    assert "is left aside" in caplog.text
+    assert all((a == b).all() for a, b in zip(expected, again.states(encoder.tokenize(TEXTS)), strict=True))
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_but_the_keeping(
+    encoder: Encoder, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    cache = StateCache(encoder, 10**9, str(tmp_path / "file"))
+    cache.states(encoder.tokenize(TEXTS))
+    cache.save()
+    assert "nothing is kept for later runs" in caplog.text

@@ -48,6 +48,7 @@ class SCCL(ClusterMixin, BaseEstimator):
         eta: weight of the clustering loss.
         alpha: degrees of freedom of Student's t.
         watch_interval: steps between two looks at the assignments q of all texts.
+        cache_folder: where what the frozen layers gave is kept for later runs; None: nowhere.
 
     Attributes:
         labels_: the cluster of each text, (N,), by k-means.
@@ -73,6 +74,7 @@ class SCCL(ClusterMixin, BaseEstimator):
         eta: float = 10.0,
         alpha: float = 1.0,
         watch_interval: int = 50,
+        cache_folder: str | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.random_state = random_state
@@ -88,6 +90,7 @@ class SCCL(ClusterMixin, BaseEstimator):
         self.eta = eta
         self.alpha = alpha
         self.watch_interval = watch_interval
+        self.cache_folder = cache_folder
 
     def fit(
         self,
@@ -117,7 +120,7 @@ class SCCL(ClusterMixin, BaseEstimator):
         self, texts: list[str], pairs: GivenViews, encoder: Encoder, rng: np.random.Generator, watch: Watch | None
     ) -> None:
         encoder.train_layers(self.trainable_layers)
-        cache = StateCache(encoder, 2**30) if encoder.is_cut else None
+        cache = StateCache(encoder, 2**30, self.cache_folder) if encoder.is_cut else None
         tokens = [encoder.tokenize(some) for some in (texts, pairs.first, pairs.second)]
         E = self._embed(encoder, tokens[0], cache)
         centres = nn.Parameter(torch.from_numpy(self._kmeans(E, rng)[1]))
@@ -150,6 +153,8 @@ class SCCL(ClusterMixin, BaseEstimator):
             (contrast + self.eta * clustering).backward()
             optimizer.step()
             losses.append((contrast.item(), clustering.item()))
+        if cache:
+            cache.save()
         self.labels_, _ = self._kmeans(E, rng)
         self.embedding_ = E.numpy()
         self.n_iter_ = self.max_steps

@@ -173,10 +173,14 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
     watcher = _Watcher(loaded.truth)
     given: dict[str, Any] = {}
     encoding = 0.0
-    if asked.trained:
-        given = {"views": loaded.views, "watch": watcher}
+    if asked.views:
+        given["views"] = loaded.views
+    if asked.watched:
+        given["watch"] = watcher
     if asked.embeds:
         given["embeddings"], encoding = _embeddings(loaded, estimator)
+    if "cache_folder" in estimator.get_params():
+        estimator.set_params(cache_folder=str(user_cache() / "states"))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", RstcWarning)
@@ -191,10 +195,11 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
         "seed": job.seed,
         "texts": len(loaded.texts),
         "classes": loaded.n_classes,
-        "views": loaded.views_from if asked.trained else None,
+        "views": loaded.views_from if asked.views else None,
         **scores,
         "seconds": round(seconds, 2),
         "peak_memory_mb": None if peak is None else round(peak / 2**20),
+        "stages": {name: round(spent, 2) for name, spent in getattr(estimator, "seconds_", {}).items()},
         "steps": getattr(estimator, "n_iter_", None),
         "settled": getattr(estimator, "settled_", None),
         "warnings": [str(one.message) for one in warned if issubclass(one.category, RstcWarning)],

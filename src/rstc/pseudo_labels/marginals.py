@@ -64,8 +64,8 @@ def penalised(eps2: float) -> Marginal:
 def near(last_b: Vector, eps2: float) -> Marginal:
     """Return the marginal whose penalty is eps2 * KL(b || last b): M3.
 
-    The minimiser has b_j proportional to last b_j exp(-g_j / eps2). Unlike SAOT's, this penalty lets classes
-    vanish: a share that is small once costs next to nothing to be smaller.
+    The minimiser has b_j proportional to last b_j exp(-g_j / eps2). Unlike SAOT's, this penalty protects no class:
+    again and again on the same predictions, it ends at the sizes that these have on their own.
     """
     log_last = np.log(last_b)
 

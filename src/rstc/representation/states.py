@@ -5,12 +5,14 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from rstc.errors import CacheWarning
 from rstc.representation.encoder import Encoder, States, TokenIds
+from rstc.representation.shelf import StateShelf
 
 
 class StateCache:
@@ -20,11 +22,14 @@ class StateCache:
         encoder: whose frozen layers they are.
         budget: bytes to hold in memory; what comes after goes to a temporary file, and what finds no room there is
             computed each time.
+        folder: where states are kept for later runs; None: they are not.
     """
 
-    def __init__(self, encoder: Encoder, budget: int) -> None:
+    def __init__(self, encoder: Encoder, budget: int, folder: str | None = None) -> None:
         self._encoder = encoder
-        self._kept: dict[bytes, States | int] = {}  # the states, or their place in the file
+        self._shelf = None if folder is None else StateShelf(Path(folder), encoder)
+        self._from_shelf: dict[bytes, States] = self._shelf.read() if self._shelf else {}
+        self._kept: dict[bytes, States | int] = {**self._from_shelf}  # the states, or their place in the file
         self._free = budget
         self._file: IO[bytes] | None = None
         self._disk_is_full = False
@@ -40,6 +45,11 @@ class StateCache:
             for key, states in new.items():
                 self._keep(key, states)
         return [new[key] if key in new else self._recall(key) for key in keys]
+
+    def save(self) -> None:
+        """Put what was computed in this run on the shelf, where there is one."""
+        if self._shelf:
+            self._shelf.add({key: self._recall(key) for key in self._kept if key not in self._from_shelf})
 
     def _keep(self, key: bytes, states: States) -> None:
         if states.nbytes <= self._free:
