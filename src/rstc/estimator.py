@@ -241,7 +241,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "n_texts": self.n_texts_,
             "n_trained": self.n_trained_,
         }
-        save_model(Path(folder), self.network_, self.config_, facts)
+        config = replace(self.config_, cache_folder=None)  # a place on this machine means nothing on another
+        save_model(Path(folder), self.network_, config, facts)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
