@@ -212,13 +212,17 @@ def filled(text: str, contents: dict[str, Callable[[], str]]) -> str:
 
 
 def main() -> None:
+    stale = []
     for name, contents in FILLED.items():
         path = ROOT / name
         before = path.read_text(encoding="utf-8")
         after = filled(before, contents)
-        if "--check" in sys.argv and before != after:
-            sys.exit(f"{name} is stale: run python benchmarks/tables.py")
-        path.write_text(after, encoding="utf-8")
+        if before != after:
+            stale.append(name)
+            if "--check" not in sys.argv:
+                path.write_text(after, encoding="utf-8")
+    if stale and "--check" in sys.argv:
+        sys.exit(f"stale: {', '.join(stale)}; run python benchmarks/tables.py")
 
 
 if __name__ == "__main__":

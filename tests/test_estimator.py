@@ -323,3 +323,24 @@ def test_a_model_found_by_k_means_is_saved_too(texts_and_topics: Data, quick: di
     model.save(tmp_path / "model")
     loaded = RSTC.load(tmp_path / "model")
     assert np.array_equal(loaded.predict(texts_and_topics[0]), model.labels_)
+
+
+def test_who_watches_is_shown_rows_among_the_texts_that_were_given(
+    texts_and_topics: Any, quick: dict[str, Any]
+) -> None:
+    texts, _ = texts_and_topics
+    seen: list[np.ndarray] = []
+    with pytest.warns(MissingTextWarning):
+        RSTC(4, random_state=0, **quick).fit([None, *texts], watch=lambda step, rows, clusters: seen.append(rows))
+    assert all(rows.tolist() == list(range(1, len(texts) + 1)) for rows in seen)
+
+
+def test_a_saved_model_does_not_tell_where_its_cache_was(
+    texts_and_topics: Any, quick: dict[str, Any], tmp_path: Path
+) -> None:
+    texts, _ = texts_and_topics
+    model = RSTC(4, random_state=0, cache_folder=str(tmp_path / "cache"), **quick).fit(texts)
+    model.save(tmp_path / "model")
+    assert str(tmp_path) not in (tmp_path / "model" / "model.json").read_text()
+    again = RSTC(4, random_state=0, cache_folder=str(tmp_path / "cache"), **quick).fit(texts)
+    assert (again.probabilities_ == model.probabilities_).all()

@@ -99,6 +99,8 @@ class Config:
         layers = self.trainable_layers
         if layers != "all" and (isinstance(layers, str) or layers < 0):
             raise InputError(f"trainable_layers={layers!r} must be 'all' or a number from 0 on")
+        if self.labels == "ot-near" and self.eps2 == 0:
+            raise InputError("labels='ot-near' with eps2=0 holds b near nothing; eps2 must be positive")
         if not self.class_contrast and self.lambda_i == 0:
             raise InputError("class_contrast=False with lambda_i=0 leaves nothing to learn from")
         if not self.class_contrast and layers == 0:

@@ -156,7 +156,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             y: ignored; true labels have no place in clustering.
             views: ready-made pairs, two changed versions of each text; by default they are drawn.
             progress: called with (stage, done, total) as the work goes on.
-            watch: called with (step, clusters) at each renewal: the clusters of the texts that train, as they are then.
+            watch: called with (step, rows, clusters) at each renewal: which texts train, and where they are then.
         """
         config = self.config()
         given = _as_texts(X)
@@ -172,7 +172,9 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             device = choose_device(config.device)
             precision = choose_precision(config.precision, device)
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
-        result = train(texts, pairs, encoder, n_clusters, config, _generator(self.random_state), timing, watch)
+        result = train(
+            texts, pairs, encoder, n_clusters, config, _generator(self.random_state), timing, _of_given(watch, present)
+        )
 
         found = len(result.prediction.clusters.unique())
         if found < COLLAPSED * n_clusters:
@@ -370,6 +372,14 @@ def _spread(values: NDArray[Any], present: list[int], total: int, missing: int) 
     out = np.full((total, *values.shape[1:]), missing, dtype=values.dtype)
     out[present] = values
     return out
+
+
+def _of_given(watch: Watch | None, present: list[int]) -> Watch | None:
+    """Return a watcher that is shown rows among the texts that are there, and shows those among all that were given."""
+    if watch is None:
+        return None
+    places = np.asarray(present)
+    return lambda step, rows, clusters: watch(step, places[rows], clusters)
 
 
 def _generator(random_state: Any) -> np.random.Generator:

@@ -34,7 +34,7 @@ from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
 
-Watch = Callable[[int, NDArray[np.int64]], None]  # step, the clusters of the texts that train
+Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
 HEAD_START_STEPS = 3000  # the most steps that G_p alone is given to learn the first labels
 
@@ -100,7 +100,7 @@ class _Training:
         watch: Watch | None,
     ) -> None:
         self.config, self.n_clusters, self.rng, self.progress = config, n_clusters, rng, progress
-        self.watch = watch
+        self.watch, self.learners = watch, np.asarray(learners)
         encoder.train_layers(config.trainable_layers)
         self.network = Network(
             encoder,
@@ -156,6 +156,7 @@ class _Training:
         head.centroids.copy_(torch.from_numpy(found.centres))
         self.network = Network(self.network.encoder, head, self.network.projector)
         prediction = self._predict()
+        self._show(prediction)
         sizes = prediction.clusters.bincount(minlength=self.n_clusters).double() / len(E)
         return self._finish(prediction, sizes.numpy(), settled=False)
 
@@ -288,8 +289,7 @@ class _Training:
         self, losses: _MeanLosses, prediction: Prediction, transport: Transport[Any], changed: float | None
     ) -> None:
         """Write down what a renewal found, and show it to whoever watches."""
-        if self.watch:
-            self.watch(self.step, prediction.clusters.numpy())
+        self._show(prediction)
         loss_class, loss_instance = losses.means()
         entry = {
             "step": self.step,
@@ -311,6 +311,10 @@ class _Training:
             entry["clusters"],
             "-" if changed is None else f"{changed:.1%}",
         )
+
+    def _show(self, prediction: Prediction) -> None:
+        if self.watch:
+            self.watch(self.step, self.learners, prediction.clusters.numpy())
 
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
         """Label all texts; number the clusters by size, the largest first, and settle close calls."""

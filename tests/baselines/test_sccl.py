@@ -32,11 +32,11 @@ def test_the_same_seed_gives_the_same_clusters(fitted: SCCL, texts_and_topics: A
 
 
 def test_it_can_be_watched(texts_and_topics: Any, tiny_encoder: str) -> None:
-    seen: list[tuple[int, np.ndarray]] = []
+    seen: list[tuple[int, np.ndarray, np.ndarray]] = []
     texts, _ = texts_and_topics
     SCCL(4, random_state=0, encoder=tiny_encoder, **QUICK).fit(texts, watch=lambda *news: seen.append(news))
-    assert [step for step, _ in seen] == [0, 5, 10]
-    assert all(len(clusters) == len(texts) for _, clusters in seen)
+    assert [step for step, _, _ in seen] == [0, 5, 10]
+    assert all(len(rows) == len(clusters) == len(texts) for _, rows, clusters in seen)
 
 
 def test_given_views_are_what_it_contrasts(texts_and_topics: Any, tiny_encoder: str) -> None:

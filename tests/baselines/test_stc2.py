@@ -78,5 +78,5 @@ def test_texts_without_a_known_word_share_a_cluster(texts_and_topics: tuple[list
 
 
 def test_more_clusters_than_texts_are_refused() -> None:
-    with pytest.raises(InputError, match="n_clusters=3 needs at least 3 texts, got 2"):
+    with pytest.raises(InputError, match="n_clusters=3 needs at least 3 distinct texts, got 2"):
         STC2(3).fit(["late van", "late bus"])

@@ -25,13 +25,9 @@ def test_all_words_count_when_none_is_seen_twice() -> None:
     assert word_ids(["van late", "bus"]).words == ["bus", "late", "van"]
 
 
-@pytest.mark.parametrize(
-    ("texts", "problem"),
-    [(["!", "..."], "none of the 2 texts"), ("late van", "single string"), (["late", None], "text 1 is None")],
-)
-def test_what_holds_no_words_is_refused(texts: list[str], problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        word_ids(texts)
+def test_what_holds_no_words_is_refused() -> None:
+    with pytest.raises(InputError, match="none of the 2 texts"):
+        word_ids(["!", "..."])
 
 
 def test_counts_have_a_row_for_a_text_without_words() -> None:

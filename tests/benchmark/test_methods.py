@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rstc.benchmark.datasets import DATASETS
-from rstc.benchmark.methods import METHODS, make_estimator
+from rstc.benchmark.methods import METHODS, make_estimator, without_own
 from rstc.errors import InputError
 
 
@@ -53,6 +53,18 @@ def test_a_setting_that_a_method_does_not_have_is_refused() -> None:
         make_estimator("rstc-paper", DATASETS["tweet"], 2, 0, {"epsilon": 0.1}).config()
     with pytest.raises(InputError, match="schedule='gpu' is not one of cpu, paper"):
         make_estimator("rstc-paper", DATASETS["tweet"], 2, 0, {"schedule": "gpu"})
+
+
+@pytest.mark.parametrize("name", ["n_clusters", "random_state", "cache_folder"])
+def test_what_the_set_the_seed_and_the_machine_say_is_no_setting(name: str) -> None:
+    with pytest.raises(InputError, match=f"has no setting '{name}'"):
+        make_estimator("bow", DATASETS["tweet"], 2, 0, {name: 3})
+
+
+def test_a_method_without_a_schedule_is_not_changed_by_one() -> None:
+    assert without_own("bow", "tweet", {"schedule": "paper"}) == {}
+    assert without_own("sccl", "tweet", {"schedule": "paper"}) == {"schedule": "paper"}
+    assert without_own("sccl", "tweet", {"schedule": "cpu"}) == {}
 
 
 def test_an_unknown_method_is_answered_with_those_there_are() -> None:

@@ -41,15 +41,15 @@ def test_mean_deviation_seeds_and_layers_are_in_the_cell(runs: Runs) -> None:
 
 def test_the_best_is_bold_and_the_runner_up_underlined(runs: Runs) -> None:
     text = render(result_table(runs, ["tweet"]), "markdown")
-    assert cells_of(text, "RSTC (M1)") == ["<u>70.0</u> / <u>75.0</u> (1s 1L)"]
+    assert cells_of(text, "RSTC (M1), squeezed") == ["<u>70.0</u> / <u>75.0</u> (1s 1L)"]
     assert cells_of(text, "TF-IDF") == ["55.0 / <u>75.0</u> (1s)"]
-    assert cells_of(text, "RSTC (M1), trainable_layers = all")[0].startswith("**71.0**")
+    assert cells_of(text, "RSTC (M1), squeezed, trainable_layers = all")[0].startswith("**71.0**")
 
 
 def test_the_papers_row_stands_below_ours(runs: Runs) -> None:
     lines = render(result_table(runs, ["tweet", "agnews-4k"]), "markdown").splitlines()
-    ours = next(place for place, line in enumerate(lines) if line.startswith("| RSTC (M1) |"))
-    assert lines[ours + 1] == "| *RSTC (M1), the paper's* | 75.2 / 87.3 | – |"
+    ours = next(place for place, line in enumerate(lines) if line.startswith("| RSTC (M1), squeezed |"))
+    assert lines[ours + 1] == "| *RSTC (M1), as published* | 75.20 / 87.35 | – |"
 
 
 def test_sweeps_are_left_out(runs: Runs) -> None:
@@ -85,3 +85,28 @@ def test_an_unknown_format_is_answered_with_those_there_are(runs: Runs) -> None:
 
 def test_an_empty_store_gives_an_empty_table() -> None:
     assert render(result_table([], ["tweet"]), "markdown").splitlines() == ["| method | Tweet |", "| --- | --- |"]
+
+
+def test_the_papers_row_stands_below_the_run_on_its_schedule_where_there_is_one(runs: Runs) -> None:
+    whole = {**runs[4], "changes": {"schedule": "paper"}, "settings": {"trainable_layers": "all"}}
+    lines = render(result_table([*runs, whole], ["tweet"]), "markdown").splitlines()
+    theirs = [place for place, line in enumerate(lines) if "RSTC (M1), as published" in line]
+    assert len(theirs) == 1
+    assert lines[theirs[0] - 1].startswith("| RSTC (M1), the paper's schedule |")
+
+
+def test_columns_say_where_the_views_came_from(made_up: Callable[..., dict[str, Any]]) -> None:
+    found = [made_up("tweet", "sccl", views="given"), made_up("tweet", "bow")]
+    assert render(result_table(found, ["tweet"]), "markdown").startswith("| method | Tweet, views: given |")
+
+
+def test_runs_of_different_settings_are_not_averaged(made_up: Callable[..., dict[str, Any]]) -> None:
+    found = [made_up("tweet", "bow", seed, settings={"kmeans_starts": seed + 1}) for seed in range(2)]
+    with pytest.raises(InputError, match="runs of bow on tweet have different kmeans_starts"):
+        result_table(found, ["tweet"])
+
+
+def test_what_would_break_a_table_is_escaped(made_up: Callable[..., dict[str, Any]]) -> None:
+    found = [made_up("tweet", "sbert", changes={"encoder": "a|b_50%"})]
+    assert r"encoder = a\|b_50%" in render(result_table(found, ["tweet"]), "markdown")
+    assert r"encoder = a|b\_50\%" in render(result_table(found, ["tweet"]), "latex")

@@ -8,16 +8,17 @@ from rstc.benchmark.store import Job, Store
 from rstc.errors import InputError
 
 JOB = Job("tweet", "rstc-paper", 2, {"eps2": 0.1, "trainable_layers": "all"})
+RUN = {"dataset": "tweet", "method": "rstc-paper", "seed": 2, "changes": {}, "settings": {"encoder": "é"}, "acc": 71.5}
 
 
 def test_a_run_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     assert not store.has(JOB)
     assert store.get(JOB) is None
-    store.add(JOB, {"dataset": "tweet", "acc": 71.5})
+    store.add(JOB, RUN)
     assert store.has(JOB)
-    assert store.get(JOB) == {"dataset": "tweet", "acc": 71.5}
-    assert store.runs() == [{"dataset": "tweet", "acc": 71.5}]
+    assert store.get(JOB) == RUN
+    assert store.runs() == [RUN]
 
 
 def test_the_path_tells_set_method_changes_and_seed() -> None:
@@ -37,4 +38,19 @@ def test_a_file_that_is_no_run_is_named(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("{half")
     with pytest.raises(InputError, match=r"2\.json is no run of the benchmark .* delete it"):
+        Store(tmp_path).runs()
+
+
+def test_any_value_of_a_setting_can_be_part_of_the_name(tmp_path: Path) -> None:
+    store, job = Store(tmp_path), Job("tweet", "sbert", 0, {"encoder": "org/a model+b"})
+    store.add(job, RUN)
+    assert store.runs() == [RUN]
+    assert job.path.parent.name == "sbert+encoder=org%2Fa%20model%2Bb"
+
+
+def test_json_that_is_no_run_is_named(tmp_path: Path) -> None:
+    path = tmp_path / JOB.path
+    path.parent.mkdir(parents=True)
+    path.write_text('{"dataset": "tweet"}')
+    with pytest.raises(InputError, match="is no run of the benchmark"):
         Store(tmp_path).runs()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rstc.benchmark.datasets import DATASETS
+from rstc.benchmark.methods import METHODS
 
 
 @pytest.fixture
@@ -52,7 +56,10 @@ def test_a_changed_setting_makes_a_row_of_its_own(rstc: Any, tmp_path: Path) -> 
         (["run", "--datasets", "sample", "--methods", "bow", "--time-limit", "soon"], "written 300s, 90m or 2h"),
         (["sweep", "--param", "eps2", "--values", "a"], "eps2='a' is not a value for this setting"),
         (["sweep", "--param", "epsilon", "--values", "1"], "rstc-paper has no setting 'epsilon'"),
-        (["table", "--format", "html"], "format='html' is not one of markdown, latex, csv"),
+        (["table"], "there are no runs in benchmarks/store; `rstc benchmark run` makes them"),
+        (["table", "--datasets", "twitter"], "there are no runs in benchmarks/store"),
+        (["run", "--datasets", ","], "',' names nothing"),
+        (["run", "--datasets", "sample", "--methods", "bow", "--time-limit", "infs"], "must be positive"),
         (["datasets"], "run `rstc benchmark download`, or name a folder with --data"),
     ],
 )
@@ -63,7 +70,12 @@ def test_mistakes_end_in_one_sentence(rstc: Any, arguments: list[str], message: 
     assert done.stderr.count("\n") == 1
 
 
+def test_the_help_names_every_set_and_every_method(rstc: Any) -> None:
+    shown = set(re.findall(r"[\w-]+", rstc("run", "--help").stdout))
+    assert set(METHODS) | set(DATASETS) <= shown
+
+
 def test_sets_that_are_not_there_are_said_and_the_call_fails(rstc: Any) -> None:
     done = rstc("run", "--datasets", "tweet", "--methods", "bow", "--seeds", 1)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "there is no tweet.csv" in done.stderr

@@ -312,6 +312,20 @@ def test_near_takes_a_class_that_has_vanished() -> None:
     assert_feasible(found.plan, found.b)
 
 
+def test_near_takes_many_classes_that_have_vanished() -> None:
+    b = np.zeros(2000)
+    b[:10] = 0.1
+    found = transport_near(imbalanced(N=50, C=2000), b, 0.1, 0.01)
+    assert_feasible(found.plan, found.b)
+
+
+@pytest.mark.parametrize("b", [[1.0, -0.3, 0.3], [np.nan, 0.5, 0.5], [0.5, 0.6, 0.5], [0.5, 0.5]])
+def test_sizes_that_are_no_distribution_are_refused(b: list[float]) -> None:
+    for solve in (transport_near, optimal_transport):
+        with pytest.raises(InputError, match="b must hold 3"):
+            solve(imbalanced(C=3), np.array(b))
+
+
 def test_near_needs_a_weight() -> None:
     with pytest.raises(InputError, match="eps2=0 must be positive"):
         transport_near(imbalanced(C=3), np.full(3, 1 / 3), 0.1, 0)

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
 
+from rstc.baselines.checks import checked_texts
 from rstc.baselines.words import sparse_kmeans, tfidf_matrix
 from rstc.errors import InputError
 
@@ -75,7 +76,7 @@ class KMeansIC(ClusterMixin, BaseEstimator):
         """Cluster texts; `y` is ignored."""
         self._check()
         rng = np.random.default_rng(self.random_state)
-        words = tfidf_matrix(X)
+        words = tfidf_matrix(checked_texts(X, self.n_clusters))
         labels = sparse_kmeans(words, self.n_clusters, rng, self.kmeans_starts)
         history: list[dict[str, float]] = []
         for number in range(1, self.max_rounds + 1):

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from torch import Tensor, nn
 
+from rstc.baselines.checks import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
-from rstc.hardware import seeded
+from rstc.errors import InputError
+from rstc.hardware import choose_device, choose_precision, seeded
 from rstc.pseudo_labels.initial import kmeans_labels
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import ProjectingNetwork
@@ -29,9 +31,9 @@ class SCCL(ClusterMixin, BaseEstimator):
     After Zhang et al. 2021, "Supporting Clustering with Contrastive Learning". In each step the two views of a batch
     are contrasted (NT-Xent at temperature tau) and the texts themselves are pulled to cluster centres, which start at
     those of k-means and learn too: eta times KL(p || q), q being the Student-t assignments and p DEC's sharpened
-    target of the batch. At the end k-means clusters the learned embeddings. The settings are the original's; it departs
-    from it in the encoder (the embedded MiniLM), in how many of its layers learn, and in views that leave out words
-    where none are given.
+    target of the batch. At the end k-means clusters the learned embeddings. Learning rates, batch size, tau and eta are
+    the original's as we know them; it departs from it in the encoder (the embedded MiniLM), in how many of its layers
+    learn, in the number of steps, and in views that leave out words where none are given.
 
     Args:
         n_clusters: how many clusters to find.
@@ -49,6 +51,7 @@ class SCCL(ClusterMixin, BaseEstimator):
         alpha: degrees of freedom of Student's t.
         watch_interval: steps between two looks at the assignments q of all texts.
         cache_folder: where what the frozen layers gave is kept for later runs; None: nowhere.
+        device: cpu, cuda, cuda:1, mps; auto: a GPU where there is one.
 
     Attributes:
         labels_: the cluster of each text, (N,), by k-means.
@@ -75,6 +78,7 @@ class SCCL(ClusterMixin, BaseEstimator):
         alpha: float = 1.0,
         watch_interval: int = 50,
         cache_folder: str | None = None,
+        device: str = "auto",
     ) -> None:
         self.n_clusters = n_clusters
         self.random_state = random_state
@@ -91,6 +95,7 @@ class SCCL(ClusterMixin, BaseEstimator):
         self.alpha = alpha
         self.watch_interval = watch_interval
         self.cache_folder = cache_folder
+        self.device = device
 
     def fit(
         self,
@@ -106,14 +111,18 @@ class SCCL(ClusterMixin, BaseEstimator):
             X: the texts.
             y: ignored.
             views: ready-made pairs; by default two versions of each text with a tenth of its words left out.
-            watch: called with (step, clusters) at each look, the clusters being argmax q.
+            watch: called with (step, rows, clusters) at each look, the clusters being argmax q, of all rows.
         """
+        texts = checked_texts(X, self.n_clusters)
+        if self.watch_interval < 1:
+            raise InputError(f"watch_interval={self.watch_interval} must be at least 1")
         rng = np.random.default_rng(self.random_state)
         drop = WordDeletion(0.1)
-        pairs = GivenViews(*views) if views else GivenViews(drop(X, rng), drop(X, rng))
-        encoder = load_encoder(self.encoder, "mean", self.max_tokens)
+        pairs = GivenViews(*views) if views else GivenViews(drop(texts, rng), drop(texts, rng))
+        device = choose_device(self.device)
+        encoder = load_encoder(self.encoder, "mean", self.max_tokens, device, choose_precision("auto", device))
         with seeded(encoder.device, int(rng.integers(2**63))):
-            self._train(list(X), pairs, encoder, rng, watch)
+            self._train(texts, pairs, encoder, rng, watch)
         return self
 
     def _train(
@@ -123,25 +132,25 @@ class SCCL(ClusterMixin, BaseEstimator):
         cache = StateCache(encoder, 2**30, self.cache_folder) if encoder.is_cut else None
         tokens = [encoder.tokenize(some) for some in (texts, pairs.first, pairs.second)]
         E = self._embed(encoder, tokens[0], cache)
-        centres = nn.Parameter(torch.from_numpy(self._kmeans(E, rng)[1]))
-        projector = ProjectingNetwork(encoder.dim, 128)
+        centres = nn.Parameter(torch.from_numpy(self._kmeans(E, rng)[1]).to(encoder.device))
+        projector = ProjectingNetwork(encoder.dim, 128).to(encoder.device)
         heads = {"params": [centres, *projector.parameters()], "lr": self.head_lr}
         learning = {"params": [p for p in encoder.parameters() if p.requires_grad], "lr": self.encoder_lr}
         optimizer = torch.optim.Adam([group for group in (heads, learning) if group["params"]])
 
-        self.history_: list[dict[str, Any]] = []
+        history: list[dict[str, Any]] = []
         losses: list[tuple[float, float]] = []
         batches = _batches(tokens, self.batch_size, cache, rng)
         for step in range(self.max_steps + 1):
             if step % self.watch_interval == 0 or step == self.max_steps:
                 E = self._embed(encoder, tokens[0], cache)
-                clusters = soft_assignment(E, centres.detach(), self.alpha).argmax(1).numpy()
+                clusters = soft_assignment(E, centres.detach().cpu(), self.alpha).argmax(1).numpy()
                 contrast, clustering = np.mean(losses, axis=0).tolist() if losses else (None, None)
                 entry = {"step": step, "loss_instance": contrast, "loss_cluster": clustering}
-                self.history_.append(entry | {"clusters": len(np.unique(clusters))})
+                history.append(entry | {"clusters": len(np.unique(clusters))})
                 losses = []
                 if watch:
-                    watch(step, clusters)
+                    watch(step, np.arange(len(texts)), clusters)
             if step == self.max_steps:
                 break
             encoder.train()
@@ -157,6 +166,7 @@ class SCCL(ClusterMixin, BaseEstimator):
             cache.save()
         self.labels_, _ = self._kmeans(E, rng)
         self.embedding_ = E.numpy()
+        self.history_ = history
         self.n_iter_ = self.max_steps
 
     def _kmeans(self, E: Tensor, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

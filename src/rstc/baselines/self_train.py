@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rstc.baselines.checks import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
 from rstc.baselines.word_vectors import scaled, sif_vectors, word_ids, word_vectors
-from rstc.errors import InputError
+from rstc.hardware import seeded
 from rstc.pseudo_labels.initial import kmeans_labels
 
 ROWS_A_PIECE = 4096  # of texts that are only looked at; the widest layer of more would need too much memory
@@ -88,15 +89,12 @@ class SelfTrain(ClusterMixin, BaseEstimator):
 
     def fit(self, X: Sequence[str], y: object = None) -> SelfTrain:
         """Cluster texts; y is ignored, as true labels have no place in clustering."""
-        if len(X) < self.n_clusters:
-            raise InputError(f"n_clusters={self.n_clusters} needs at least {self.n_clusters} texts, got {len(X)}")
         rng = np.random.default_rng(self.random_state)
-        texts = word_ids(X)
+        texts = word_ids(checked_texts(X, self.n_clusters))
         vectors = word_vectors(texts, self.word_dim, self.window, rng)
         inputs = torch.from_numpy(scaled(sif_vectors(texts, vectors)))  # (N, D)
         # Initialisation draws from torch's global generator: it is set inside this fork and given back as it was.
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(int(rng.integers(2**63)))
+        with seeded(torch.device("cpu"), int(rng.integers(2**63))):
             encoder = self._pretrained(inputs, rng)
             history, steps = self._self_train(encoder, inputs, rng)
         E = _encode(encoder, inputs).numpy()

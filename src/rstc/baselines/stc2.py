@@ -15,8 +15,9 @@ from sklearn.utils.extmath import randomized_svd
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from rstc.baselines.checks import checked_texts
 from rstc.baselines.word_vectors import scaled, word_ids, word_vectors
-from rstc.errors import InputError
+from rstc.hardware import seeded
 from rstc.pseudo_labels.initial import kmeans_labels
 
 LSI_DIM = 200  # LPI is solved in the space of this many singular vectors
@@ -95,18 +96,15 @@ class STC2(ClusterMixin, BaseEstimator):
 
     def fit(self, X: Sequence[str], y: object = None) -> STC2:
         """Cluster texts; y is ignored, as true labels have no place in clustering."""
-        if len(X) < self.n_clusters:
-            raise InputError(f"n_clusters={self.n_clusters} needs at least {self.n_clusters} texts, got {len(X)}")
         rng = np.random.default_rng(self.random_state)
-        texts = word_ids(X)
+        texts = word_ids(checked_texts(X, self.n_clusters))
         vectors = scaled(word_vectors(texts, self.word_dim, self.window, rng))
         tfidf = TfidfTransformer().fit_transform(texts.counts())
         codes = binary_codes(lpi(tfidf, neighbour_graph(tfidf, self.neighbours), self.code_bits, rng))
         sequences = [torch.from_numpy(ids[:MOST_WORDS] + 1) for ids in texts.ids]  # 0 is the padding
         # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this
         # fork and given back as it was.
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(int(rng.integers(2**63)))
+        with seeded(torch.device("cpu"), int(rng.integers(2**63))):
             network = _TextNetwork(vectors, self.channels, self.k_max, codes.shape[1], self.dropout)
             steps = self._learn(network, sequences, torch.from_numpy(codes), rng)
         E = _features(network, sequences).numpy()

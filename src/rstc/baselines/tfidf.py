@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from rstc.baselines.checks import checked_texts
 from rstc.baselines.words import sparse_kmeans, tfidf_matrix
 
 
@@ -30,5 +31,7 @@ class TFIDF(ClusterMixin, BaseEstimator):
     def fit(self, X: Sequence[str], y: object = None) -> TFIDF:
         """Cluster texts; `y` is ignored."""
         rng = np.random.default_rng(self.random_state)
-        self.labels_ = sparse_kmeans(tfidf_matrix(X), self.n_clusters, rng, self.kmeans_starts)
+        self.labels_ = sparse_kmeans(
+            tfidf_matrix(checked_texts(X, self.n_clusters)), self.n_clusters, rng, self.kmeans_starts
+        )
         return self

@@ -62,11 +62,6 @@ def word_ids(texts: Sequence[str]) -> WordIds:
     >>> found.words, [ids.tolist() for ids in found.ids]
     (['late'], [[0, 0], [0]])
     """
-    if isinstance(texts, str):
-        raise InputError("texts must be a list of strings, got a single string")
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise InputError(f"texts must be strings, but text {i} is {text!r}")
     tokens = [tokenize(text) for text in texts]
     seen = Counter(word for words in tokens for word in words)
     if not seen:

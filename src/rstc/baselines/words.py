@@ -31,8 +31,6 @@ def tfidf_matrix(texts: Sequence[str]) -> csr_matrix:
 
 def sparse_kmeans(X: csr_matrix, n_clusters: int, rng: np.random.Generator, starts: int) -> NDArray[np.int64]:
     """Cluster the rows of X (N, W) by k-means++, the best of `starts` runs; return the clusters (N,)."""
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
-        raise InputError(f"n_clusters={n_clusters!r} must be a whole number of at least 2")
     if (distinct := _distinct_rows(X)) < n_clusters:
         raise InputError(
             f"n_clusters={n_clusters} needs at least {n_clusters} texts of different words, got {distinct}"
@@ -45,18 +43,12 @@ def sparse_kmeans(X: csr_matrix, n_clusters: int, rng: np.random.Generator, star
 
 
 def _matrix(vectorizer: Any, texts: Sequence[str]) -> csr_matrix:
-    """Return what a vectorizer makes of texts, after a look at whether they are texts."""
-    if isinstance(texts, (str, bytes)):
-        raise InputError("texts must be a list of strings, got a single string")
-    given = list(texts)
-    for i, text in enumerate(given):
-        if not isinstance(text, str):
-            raise InputError(f"texts must be strings, but text {i} is {text!r}")
+    """Return what a vectorizer makes of texts, after a look at whether they hold words."""
     # The vectorizer raises the same type for other reasons, so the vocabulary is looked at and not the exception.
     split = vectorizer.build_analyzer()
-    if not any(split(text) for text in given):
-        raise InputError(f"none of the {len(given)} texts holds a word of at least two letters or digits")
-    return csr_matrix(vectorizer.fit_transform(given))
+    if not any(split(text) for text in texts):
+        raise InputError(f"none of the {len(texts)} texts holds a word of at least two letters or digits")
+    return csr_matrix(vectorizer.fit_transform(texts))
 
 
 def _distinct_rows(X: csr_matrix) -> int:

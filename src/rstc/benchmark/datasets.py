@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -146,6 +146,17 @@ def dataset(name: str) -> Dataset:
     return DATASETS[name]
 
 
+def check_there(names: Iterable[str], folder: Path) -> None:
+    """Refuse a folder that lacks the file of one of the sets."""
+    for name in sorted(names):
+        one = dataset(name)
+        file = f"{one.sample_of or one.name}.csv"
+        if name != "sample" and not (folder / file).is_file():
+            raise InputError(
+                f"there is no {file} in {folder}: run `rstc benchmark download`, or name a folder with --data"
+            )
+
+
 def load(name: str, folder: Path) -> Loaded:
     """Read a set from a folder of local copies."""
     one = dataset(name)
@@ -168,12 +179,9 @@ def read(name: str, folder: Path) -> pd.DataFrame:
         with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as path:
             return pd.read_csv(path, dtype=str, keep_default_na=False).rename(columns={"topic": "label"})
     path = folder / f"{name}.csv"
+    check_there([name], folder)
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except FileNotFoundError:
-        raise InputError(
-            f"there is no {path.name} in {folder}: run `rstc benchmark download`, or name a folder with --data"
-        ) from None
     except (OSError, ValueError) as problem:
         raise InputError(f"{path} cannot be read: {problem}") from problem
     if missing := {"label", "text"} - set(table.columns):

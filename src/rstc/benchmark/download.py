@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import io
 import urllib.error
 import urllib.request
@@ -24,15 +25,26 @@ def fetch(name: str, folder: Path) -> bool:
         InputError: when there is no network, or when what came is not the set.
     """
     one, path = dataset(name), folder / f"{name}.csv"
-    if path.exists() and checksum_of(pd.read_csv(path, dtype=str, keep_default_na=False)) == one.checksum:
+    if _is_right(path, one):
         return False
     table = parse(_bytes(one).decode("utf-8", "replace"))
     if checksum_of(table) != one.checksum:
         raise InputError(f"{one.address} is no longer the set {one.title} of the paper: its rows have another checksum")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"{folder} cannot be made: {problem.strerror or problem}") from problem
     with replaced_file(path) as temporary:
         table.to_csv(temporary, index=False)
     return True
+
+
+def _is_right(path: Path, one: Dataset) -> bool:
+    """Tell whether a file is there and holds the rows of a set; one that cannot be read does not."""
+    try:
+        return checksum_of(pd.read_csv(path, dtype=str, keep_default_na=False)) == one.checksum
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def parse(content: str) -> pd.DataFrame:
@@ -54,7 +66,7 @@ def _bytes(one: Dataset) -> bytes:
     try:
         with urllib.request.urlopen(one.address, timeout=TIMEOUT) as answer:
             content: bytes = answer.read(MOST_BYTES + 1)
-    except (urllib.error.URLError, OSError) as problem:
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as problem:
         reason = getattr(problem, "reason", problem)
         raise InputError(
             f"{one.title} cannot be fetched from {one.address} ({reason}); without a network, copy the sets' files "

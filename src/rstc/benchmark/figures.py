@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rstc.benchmark.datasets import DATASETS, SMALL_SETS
-from rstc.benchmark.methods import METHODS
+from rstc.benchmark.methods import METHODS, SCHEDULED
 from rstc.errors import InputError
+from rstc.files import replaced_file
 
 Runs = Sequence[dict[str, Any]]
 
@@ -38,8 +39,9 @@ class MissingRunsError(Exception):
     """The store lacks the runs that a figure is made of."""
 
 
-def draw_all(runs: Runs, out: Path) -> dict[str, str | None]:
-    """Draw every figure whose runs are there; return for each name what is missing, or None if it is drawn."""
+def draw_all(runs: Runs, out: Path, schedule: str = "cpu") -> dict[str, str | None]:
+    """Draw every figure whose runs are there, of those on a schedule; return for each name what is missing, or None."""
+    runs = on_schedule(runs, schedule)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -52,11 +54,26 @@ def draw_all(runs: Runs, out: Path) -> dict[str, str | None]:
                 for ending in ("pdf", "png"):
                     # A fixed date: the same runs give the same file.
                     metadata = {"CreationDate": None} if ending == "pdf" else {"Software": None}
-                    figure.savefig(out / f"{name}.{ending}", metadata=metadata)
+                    with replaced_file(out / f"{name}.{ending}") as temporary:
+                        figure.savefig(temporary, format=ending, metadata=metadata)
             missing[name] = None
         except MissingRunsError as problem:
             missing[name] = str(problem)
     return missing
+
+
+def on_schedule(runs: Runs, schedule: str) -> Runs:
+    """Return the runs on a schedule, the schedule no longer a change; those of methods without one are on any."""
+
+    def fits(run: dict[str, Any]) -> bool:
+        scheduled = METHODS[run["method"]].family in SCHEDULED
+        return not scheduled or run["changes"].get("schedule", "cpu") == schedule
+
+    return [
+        {**run, "changes": {name: value for name, value in run["changes"].items() if name != "schedule"}}
+        for run in runs
+        if run["method"] in METHODS and fits(run)
+    ]
 
 
 def representations(runs: Runs) -> Figure:
@@ -99,7 +116,7 @@ def effect_of_eps(runs: Runs) -> Figure:
     _effect(left, runs, "eps1", "acc", "ε₁")
     _effect(right, runs, "eps2", "acc", "ε₂")
     right.set_ylabel("")
-    left.legend(fontsize=7)
+    _legend(figure, left, right)
     return figure
 
 
@@ -109,7 +126,7 @@ def effect_of_lambda(runs: Runs) -> Figure:
     left, right = figure.subplots(1, 2)
     _effect(left, runs, "lambda_i", "acc", "λ of the instance-wise contrast")
     _effect(right, runs, "lambda_i", "nmi", "λ of the instance-wise contrast")
-    left.legend(fontsize=7)
+    _legend(figure, left, right)
     return figure
 
 
@@ -132,8 +149,8 @@ def estimators(runs: Runs) -> Figure:
         accuracy.set(title=DATASETS[name].title, xlabel="step", ylabel="ACC, %")
         clusters.set(title=DATASETS[name].title, xlabel="step", ylabel="predicted clusters")
         classes = _find(runs, name, "rstc-paper")[0]["classes"]
-        clusters.axhline(classes, color="grey", lw=0.8)
-    rows[0][0].legend(fontsize=7)
+        clusters.axhline(classes, color="grey", lw=0.8, label="true classes")
+    _legend(figure, *rows[0])
     return figure
 
 
@@ -150,7 +167,7 @@ def degeneracy(runs: Runs) -> Figure:
             _curve(axes, found, "clusters", "RSTC" if one == "rstc-paper" else "SCCL", number)
         axes.axhline(found[0]["classes"], color="grey", lw=0.8, label="true classes")
         axes.set(title=DATASETS[name].title, xlabel="step", ylabel="predicted clusters", ylim=(0, None))
-    axes.legend(fontsize=7)
+    _legend(figure, axes)
     return figure
 
 
@@ -163,6 +180,15 @@ FIGURES: dict[str, Callable[[Runs], Figure]] = {
 }
 
 
+def _legend(figure: Figure, *panels: Axes) -> None:
+    """Draw one legend below the panels, with everything that any of them shows."""
+    named: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=min(len(named), 4), fontsize=8)
+
+
 def _find(runs: Runs, dataset: str, method: str, has: str | None = None) -> list[dict[str, Any]]:
     """Return the runs of a method as it is on a set, by seed; those alone that have something, if asked."""
     found = [run for run in runs if (run["dataset"], run["method"], run["changes"]) == (dataset, method, {})]
@@ -170,58 +196,61 @@ def _find(runs: Runs, dataset: str, method: str, has: str | None = None) -> list
 
 
 def _effect(axes: Axes, runs: Runs, name: str, metric: str, label: str) -> None:
-    """Draw a metric against a setting of RSTC, a line a set, the mean over the seeds; even steps along the axis."""
+    """Draw a metric against a setting of RSTC, a line a set; even steps along the axis.
+
+    A point is the mean over those seeds that all points of its line have.
+    """
     values = _values(runs, name)
-    lines = 0
-    for number, dataset in enumerate(DATASETS):
+    drawn = 0
+    for dataset in DATASETS:
         points = {
-            value: [run[metric] for run in runs if run["dataset"] == dataset and _is_point(run, name, value)]
+            value: {
+                run["seed"]: run[metric] for run in runs if run["dataset"] == dataset and _is_point(run, name, value)
+            }
             for value in values
         }
-        # A line of one point is the run at the method's own setting, not a sweep.
-        if sum(bool(found) for found in points.values()) < 2:
-            continue
         places = [place for place, value in enumerate(values) if points[value]]
-        means = [np.mean(points[values[place]]) for place in places]
-        axes.plot(
-            places,
-            means,
-            label=DATASETS[dataset].title,
-            color=COLOURS[number % len(COLOURS)],
-            marker=MARKERS[number % len(MARKERS)],
-            ls=LINES[number % len(LINES)],
-            ms=4,
-        )
-        lines += 1
-    if not lines:
+        if len(places) < 2:  # the run at the method's own setting alone is no sweep
+            continue
+        seeds = set.intersection(*(set(points[values[place]]) for place in places))
+        means = [np.mean([points[values[place]][seed] for seed in seeds]) for place in places]
+        style: dict[str, Any] = {
+            "color": COLOURS[drawn % 7],
+            "marker": MARKERS[drawn % 7],
+            "ls": LINES[drawn % 4],
+            "ms": 4,
+        }
+        axes.plot(places, means, label=DATASETS[dataset].title, **style)
+        drawn += 1
+    if not drawn:
         raise MissingRunsError(f"a sweep of {name}: rstc benchmark sweep --param {name} --values …")
     axes.set_xticks(range(len(values)), [f"{value:g}" for value in values])
     axes.set(xlabel=label, ylabel=f"{metric.upper()}, %")
 
 
 def _is_point(run: dict[str, Any], name: str, value: float) -> bool:
-    """Tell whether a run belongs to a sweep of a setting: RSTC with nothing else changed."""
-    return run["method"] == "rstc-paper" and not set(run["changes"]) - {name} and run["settings"].get(name) == value
+    """Tell whether a run belongs to a sweep of a setting: RSTC with nothing else changed.
+
+    RSTC-C is RSTC with lambda_I = 0, and so the first point of that sweep.
+    """
+    as_asked = run["method"] == "rstc-paper" or (run["method"] == "rstc-c" and name == "lambda_i")
+    return as_asked and not set(run["changes"]) - {name} and run["settings"].get(name) == value
 
 
 def _values(runs: Runs, name: str) -> list[float]:
     """Return the values of a setting that runs were made with, the method's own among them where a set has a sweep."""
     swept = [run for run in runs if run["method"] == "rstc-paper" and set(run["changes"]) == {name}]
     sets = {run["dataset"] for run in swept}
-    own = [run for run in runs if (run["method"], run["changes"]) == ("rstc-paper", {}) and run["dataset"] in sets]
-    return sorted({run["settings"][name] for run in [*swept, *own]})
+    own = [run for run in runs if run["dataset"] in sets and not run["changes"]]
+    found = {run["settings"].get(name) for run in [*swept, *own]}
+    return sorted(value for value in found if value is not None and any(_is_point(run, name, value) for run in runs))
 
 
 def _curve(axes: Axes, runs: Runs, metric: str, label: str, number: int) -> None:
-    """Draw a metric over the steps: each seed thin, the first one with the label."""
-    for run in runs:
-        first = run is runs[0]
-        axes.plot(
-            [point["step"] for point in run["curve"]],
-            [point[metric] for point in run["curve"]],
-            color=COLOURS[number],
-            ls=LINES[number],
-            lw=1.6 if first else 0.7,
-            alpha=1 if first else 0.5,
-            label=label if first else None,
-        )
+    """Draw a metric over the steps: each seed thin, their mean thick over the steps that all of them have."""
+    style: dict[str, Any] = {"color": COLOURS[number], "ls": LINES[number]}
+    curves = [{point["step"]: point[metric] for point in run["curve"]} for run in runs]
+    for curve in curves if len(curves) > 1 else []:
+        axes.plot(list(curve), list(curve.values()), lw=0.6, alpha=0.5, **style)
+    steps = sorted(set.intersection(*map(set, curves)))
+    axes.plot(steps, [np.mean([curve[step] for curve in curves]) for step in steps], lw=1.6, label=label, **style)

@@ -55,7 +55,9 @@ METHODS = {
     "sela": _paper("RSTC, uniform b (SeLa)", labels="ot-uniform"),
     "rstc": Method("rstc, default", "rstc", {}, watched=True),
 }
-UNTRAINED = ["bow", "tfidf", "sbert", "kmeans-ic"]
+
+SCHEDULED = ("rstc-paper", "sccl")  # families that have a schedule
+NOT_TO_CHANGE = {"n_clusters", "random_state", "cache_folder"}  # a set, a seed and a machine say these
 
 # What the paper's authors set from set to set: eps2, renewals in 4,000 steps, steps of L_I alone. They stop at 3,000.
 _BY_SET: dict[str, tuple[float, int, int]] = {
@@ -132,7 +134,7 @@ def make_estimator(name: str, dataset: Dataset, n_clusters: int, seed: int, chan
         raise InputError(f"schedule={schedule!r} is not one of {', '.join(SCHEDULES)}")
     made: Any = _estimator(asked.family, dataset, schedule)(n_clusters, random_state=seed)
     settings = {**asked.settings, **changes}
-    if unknown := set(settings) - set(made.get_params()):
+    if unknown := set(settings) - (set(made.get_params()) - NOT_TO_CHANGE):
         raise InputError(f"{name} has no setting {min(unknown)!r}")
     return made.set_params(**settings)
 
@@ -151,10 +153,14 @@ def _estimator(family: str, dataset: Dataset, schedule: str) -> Callable[..., An
 def without_own(name: str, dataset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the changes that change something: a sweep passes through the method's own setting, which is no change.
 
+    Nor is another schedule, for a method that has none.
+
     >>> without_own("rstc-paper", "tweet", {"eps2": 0.001, "eps1": 0.2})
     {'eps1': 0.2}
     """
     one = dataset_named(dataset)
+    if method(name).family not in SCHEDULED:
+        changes = {key: value for key, value in changes.items() if key != "schedule"}
     settings_of(make_estimator(name, one, 2, 0, changes))  # a change that cannot be is told before anything runs
     own = settings_of(make_estimator(name, one, 2, 0, {})) | {"schedule": "cpu"}
     return {key: value for key, value in changes.items() if key not in own or own[key] != value}
@@ -163,9 +169,7 @@ def without_own(name: str, dataset: str, changes: Mapping[str, Any]) -> dict[str
 def settings_of(estimator: Any) -> dict[str, Any]:
     """Return all settings of an estimator but for what a run asks of every method and what is the machine's own."""
     settings = estimator.config().to_dict() if isinstance(estimator, RSTC) else estimator.get_params()
-    return {
-        name: value for name, value in settings.items() if name not in ("n_clusters", "random_state", "cache_folder")
-    }
+    return {name: value for name, value in settings.items() if name not in NOT_TO_CHANGE}
 
 
 def _baselines() -> dict[str, Callable[..., Any]]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -26,11 +28,11 @@ from rstc.benchmark.datasets import Loaded, dataset, load
 from rstc.benchmark.maps import flat_map
 from rstc.benchmark.methods import make_estimator, method, settings_of, without_own
 from rstc.benchmark.store import Job, Store
-from rstc.errors import InputError, RstcWarning
-from rstc.files import replaced_file, user_cache
+from rstc.errors import InputError, RstcWarning, first_line
+from rstc.files import check_writable, replaced_file, user_cache
 from rstc.hardware import use_granted_cores
 from rstc.metrics import evaluate
-from rstc.representation.loading import load_encoder
+from rstc.representation.shelf import fingerprint
 from rstc.versions import machine, peak_memory, versions
 
 MAPPED = ("sbert", "rstc-c", "rstc-i", "rstc-paper")  # whose representations the paper's t-SNE figure shows
@@ -67,7 +69,14 @@ def run_all(
         tell: called with what becomes of each job.
         at_a_time: how many run side by side; they share the cores evenly.
         time_limit: seconds after which runs that are under way are stopped and no other is begun; None: no limit.
+
+    Raises:
+        InputError: before anything is run, if nothing can be written, or if the store has a run of the same name with
+            other settings: the method has changed since.
     """
+    check_writable(store.folder / "run")
+    for job in jobs:
+        _check_same_settings(job, store)
     deadline = None if time_limit is None else time.monotonic() + time_limit
     waiting, complete = deque(jobs), True
     running: dict[BaseProcess, tuple[Job, Connection]] = {}
@@ -98,6 +107,19 @@ def run_all(
         for process in running:
             _stop(process)
     return complete
+
+
+def _check_same_settings(job: Job, store: Store) -> None:
+    """Refuse a stored run whose settings are not those that it would have today."""
+    if (kept := store.get(job)) is None:
+        return
+    today = settings_of(make_estimator(job.method, dataset(job.dataset), kept["classes"], job.seed, job.changes))
+    for name, value in json.loads(json.dumps(today)).items():
+        if name in kept["settings"] and kept["settings"][name] != value:
+            raise InputError(
+                f"{store.folder / job.path} was made with {name}={kept['settings'][name]!r}, which is {value!r} today; "
+                "move it away, or name another --store"
+            )
 
 
 def _started(job: Job, store: Store, data: Path, at_a_time: int) -> tuple[BaseProcess, Connection]:
@@ -131,6 +153,9 @@ def _ended(running: Iterable[BaseProcess], deadline: float | None, out_of_time: 
 def _stop(process: BaseProcess) -> None:
     if process.is_alive():
         process.terminate()
+        process.join(10)
+    if process.is_alive():  # in the middle of something long that cannot be left
+        process.kill()
     process.join()
 
 
@@ -146,6 +171,7 @@ def _processes() -> Any:
 def run_into(job: Job, store: Store, data: Path, at_a_time: int, problems: Connection) -> None:
     """Run a job in this process on its share of the cores, and write its result to the store or tell the problem."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is for the parent, which stops us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that temporary files are taken away
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use_granted_cores()
     threads = max(torch.get_num_threads() // at_a_time, 1)
@@ -155,6 +181,9 @@ def run_into(job: Job, store: Store, data: Path, at_a_time: int, problems: Conne
             store.add(job, measure(job, data))
     except InputError as mistake:
         problems.send(str(mistake))
+    except Exception as problem:  # whatever a method stumbles over, the others go on
+        problems.send(f"{type(problem).__name__}: {first_line(problem)}")
+        raise
 
 
 def _end_with_parent() -> None:
@@ -170,7 +199,7 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
     loaded = load(job.dataset, data)
     asked = method(job.method)
     estimator = make_estimator(job.method, dataset(job.dataset), loaded.n_classes, job.seed, job.changes)
-    watcher = _Watcher(loaded.truth)
+    watcher = _Watcher(np.array(loaded.truth))
     given: dict[str, Any] = {}
     encoding = 0.0
     if asked.views:
@@ -180,6 +209,8 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
     if asked.embeds:
         given["embeddings"], encoding = _embeddings(loaded, estimator)
     if "cache_folder" in estimator.get_params():
+        # What an earlier run on the same texts encoded is not encoded again: it would be most of the work. So `seconds`
+        # and the peak may lack it; `stages` tells.
         estimator.set_params(cache_folder=str(user_cache() / "states"))
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as warned:
@@ -209,7 +240,7 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
         "versions": versions(),
         "machine": machine(),
     }
-    if job.method in MAPPED and job.seed == 0 and not job.changes:
+    if job.method in MAPPED and job.seed == 0 and set(job.changes) <= {"schedule"}:
         result["map"] = flat_map(estimator.embedding_, loaded.truth)
     return result
 
@@ -227,14 +258,14 @@ def _scores(truth: Sequence[str], clusters: NDArray[np.int64]) -> dict[str, Any]
 class _Watcher:
     """Scores the clusters that a method has on the way; the method itself never sees the scores."""
 
-    def __init__(self, truth: Sequence[str]) -> None:
+    def __init__(self, truth: NDArray[np.str_]) -> None:
         self._truth = truth
         self.curve: list[dict[str, Any]] = []
         self.seconds = 0.0
 
-    def __call__(self, step: int, clusters: NDArray[np.int64]) -> None:
+    def __call__(self, step: int, rows: NDArray[np.int64], clusters: NDArray[np.int64]) -> None:
         start = time.perf_counter()
-        self.curve.append({"step": step, **_scores(self._truth, clusters)})
+        self.curve.append({"step": step, **_scores(self._truth[rows].tolist(), clusters)})
         self.seconds += time.perf_counter() - start
 
 
@@ -243,12 +274,12 @@ def _embeddings(loaded: Loaded, estimator: Any) -> tuple[NDArray[np.float32], fl
 
     They do not depend on the seed, so they are kept for the other seeds.
     """
-    settings = f"{estimator.encoder} {estimator.max_tokens} {versions()}"
+    start = time.perf_counter()
+    encoder = estimator.load_encoder()
+    settings = f"{fingerprint(encoder.named_parameters())} {estimator.max_tokens} {versions()}"
     digest = hashlib.sha256("\x1e".join([settings, *loaded.texts]).encode()).hexdigest()
     path = user_cache() / "embeddings" / f"{digest}.npz"
     if not path.exists():
-        start = time.perf_counter()
-        encoder = load_encoder(estimator.encoder, "mean", estimator.max_tokens)
         E = encoder.embed(encoder.tokenize(loaded.texts)).numpy()
         path.parent.mkdir(parents=True, exist_ok=True)
         with replaced_file(path) as temporary, temporary.open("wb") as file:

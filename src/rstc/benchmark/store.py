@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rstc.errors import InputError
 from rstc.files import replaced_file
-
-DEFAULT_FOLDER = Path("benchmarks") / "store"
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,8 @@ class Job:
         >>> Job("tweet", "rstc-paper", 0, {"eps2": 0.1}).row
         'rstc-paper+eps2=0.1'
         """
-        return "+".join([self.method, *(f"{name}={value}" for name, value in sorted(self.changes.items()))])
+        changed = (f"{name}={quote(str(value), safe='')}" for name, value in sorted(self.changes.items()))
+        return "+".join([self.method, *changed])
 
     @property
     def path(self) -> Path:
@@ -56,7 +56,7 @@ class Store:
         except OSError as problem:
             raise InputError(f"{path.parent} cannot be made: {problem.strerror or problem}") from problem
         with replaced_file(path) as temporary:
-            temporary.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            temporary.write_text(_a_line_a_key(result), encoding="utf-8")
 
     def get(self, job: Job) -> dict[str, Any] | None:
         """Return a run, None if it is not there."""
@@ -67,11 +67,17 @@ class Store:
         return [_read(path) for path in sorted(self.folder.glob("*/*/*.json"))]
 
 
+def _a_line_a_key(result: Mapping[str, Any]) -> str:
+    """Write a run as JSON with a line for each key: long curves and maps take a line each, and not thousands."""
+    lines = (f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in result.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise InputError(f"{path} is no run of the benchmark ({problem}); delete it to have it run again") from problem
-    if not isinstance(content, dict) or "dataset" not in content:
+    if not isinstance(content, dict) or not {"dataset", "method", "seed", "changes", "settings"} <= set(content):
         raise InputError(f"{path} is no run of the benchmark; delete it to have it run again")
     return content

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rstc.benchmark.datasets import DATASETS
-from rstc.benchmark.methods import METHODS
+from rstc.benchmark.methods import METHODS, SCHEDULED
 from rstc.benchmark.published import published
 from rstc.benchmark.store import Job
 from rstc.errors import InputError
@@ -52,18 +52,28 @@ class ResultTable:
     changes: dict[str, dict[str, Any]]
 
     def title(self, row: str) -> str:
-        """How a row is called."""
-        title, changed = METHODS[self.methods[row]].title, self.changes[row]
-        return title + "".join(f", {name} = {value}" for name, value in changed.items())
+        """How a row is called; "squeezed" is a method on the CPU's schedule in place of the paper's."""
+        asked, changed = METHODS[self.methods[row]], dict(self.changes[row])
+        schedule = changed.pop("schedule", "cpu" if asked.family in SCHEDULED else None)
+        told = {"cpu": ", squeezed", "paper": ", the paper's schedule", None: ""}[schedule]
+        return asked.title + told + "".join(f", {name} = {value}" for name, value in changed.items())
+
+    def head(self, dataset: str) -> str:
+        """How a column is called: the set, and where the views of methods that use them came from."""
+        found = {cells[dataset].views for cells in self.rows.values() if dataset in cells} - {None}
+        return DATASETS[dataset].title + "".join(f", views: {views}" for views in sorted(map(str, found)))
 
 
-def result_table(runs: Iterable[dict[str, Any]], datasets: Sequence[str]) -> ResultTable:
+def result_table(runs: Sequence[dict[str, Any]], datasets: Sequence[str]) -> ResultTable:
     """Gather runs into a table of methods by sets.
 
     Sweeps of a setting are for the figures and left out; other changed settings make a row of their own.
     """
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     methods, changes = {}, {}
+    for run in runs:
+        if run["method"] not in METHODS:
+            raise InputError(f"the store has a run of the method {run['method']!r}, which there is not")
     for run in sorted(runs, key=lambda run: list(METHODS).index(run["method"])):
         if run["dataset"] not in datasets or set(run["changes"]) & SWEPT:
             continue
@@ -75,6 +85,15 @@ def result_table(runs: Iterable[dict[str, Any]], datasets: Sequence[str]) -> Res
 
 
 def _cell(runs: list[dict[str, Any]]) -> Cell:
+    """Sum up the runs of a method on a set, which differ in the seed alone."""
+    for run in runs[1:]:
+        shared = set(run["settings"]) & set(runs[0]["settings"])
+        if other := {name for name in shared if run["settings"][name] != runs[0]["settings"][name]}:
+            raise InputError(
+                f"the runs of {run['method']} on {run['dataset']} have different {', '.join(sorted(other))}: "
+                "delete those of the settings that you do not want"
+            )
+
     def mean(name: str) -> float:
         return float(np.mean([run[name] for run in runs]))
 
@@ -109,7 +128,7 @@ def render(table: ResultTable, format: str) -> str:
 
 def markdown(table: ResultTable) -> str:
     """Write a table in Markdown: ACC / NMI, then in brackets how many seeds and how many learning layers."""
-    heads = ["method", *(DATASETS[name].title for name in table.datasets)]
+    heads = ["method", *map(table.head, table.datasets)]
     lines = [heads, ["---"] * len(heads)]
     for row, cells in table.rows.items():
         texts = [
@@ -117,13 +136,13 @@ def markdown(table: ResultTable) -> str:
         ]
         lines.append([table.title(row), *texts])
         if theirs := _published_texts(table, row):
-            lines.append([f"*{METHODS[table.methods[row]].title}, the paper's*", *theirs])
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+            lines.append([f"*{METHODS[table.methods[row]].title}, as published*", *theirs])
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
 def latex(table: ResultTable) -> str:
     """Write a table in LaTeX, for the package booktabs."""
-    heads = ["method", *(DATASETS[name].title for name in table.datasets)]
+    heads = ["method", *(_escaped(table.head(name)) for name in table.datasets)]
     lines = [" & ".join(heads) + r" \\", r"\midrule"]
     for row, cells in table.rows.items():
         texts = [
@@ -132,7 +151,7 @@ def latex(table: ResultTable) -> str:
         ]
         lines.append(" & ".join([_escaped(table.title(row)), *texts]) + r" \\")
         if theirs := _published_texts(table, row):
-            title = rf"\emph{{{_escaped(METHODS[table.methods[row]].title)}, the paper's}}"
+            title = rf"\emph{{{_escaped(METHODS[table.methods[row]].title)}, as published}}"
             lines.append(" & ".join([title, *theirs]) + r" \\")
     begin = rf"\begin{{tabular}}{{l{'c' * len(table.datasets)}}}"
     return "\n".join([begin, r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
@@ -189,11 +208,20 @@ def _cell_text(table: ResultTable, row: str, dataset: str, best: str, second: st
 
 def _published_texts(table: ResultTable, row: str) -> list[str]:
     """Return the paper's cells of a row, or nothing if it has none."""
-    if table.changes[row]:
+    if set(table.changes[row]) - {"schedule"}:
         return []
+    if "schedule" not in table.changes[row] and f"{row}+schedule=paper" in table.rows:
+        return []  # they stand below the row that ran as the paper did
     found = [published(table.methods[row], name) for name in table.datasets]
-    return ["–" if one is None else f"{one[0]:.1f} / {one[1]:.1f}" for one in found] if any(found) else []
+    return ["–" if one is None else f"{one[0]:.2f} / {one[1]:.2f}" for one in found] if any(found) else []
 
 
 def _escaped(text: str) -> str:
-    return text.replace("_", r"\_").replace("²", "$^2$")
+    """Return a text as LaTeX shows it.
+
+    >>> _escaped("STC²-LPI, encoder = org_a/50%")
+    'STC$^2$-LPI, encoder = org\\\\_a/50\\\\%'
+    """
+    special = {character: "\\" + character for character in "&%$#_{}"}
+    special |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "²": "$^2$"}
+    return "".join(special.get(character, character) for character in text)

@@ -37,7 +37,7 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of the methods; may be repeated."),
 ]
-_STORE = Path("benchmarks") / "store"
+_STORE = Path("benchmarks") / "store"  # as in a checkout of rstc, whose own results are there
 
 
 @app.command()
@@ -56,19 +56,26 @@ def run(
     Without names it runs every method on every set. It can be stopped at any time: a run is in the store complete or
     not at all, and the same call goes on with what is missing.
 
+    Sets: agnews, searchsnippets, stackoverflow, biomedical, googlenews-ts, googlenews-t, googlenews-s, tweet (`all` of
+    them); tweet, googlenews-t, stackoverflow-4k, agnews-4k (`small`); sample, which needs no download.
+
+    Methods: bow, tfidf, stc2-lpi, self-train, kmeans-ic, sccl, sbert, rstc-ot, rstc-c, rstc-i, rstc-paper, rstc-m2,
+    rstc-m3, sela, and rstc, our default. Those of the paper that train an encoder are squeezed for a CPU: one layer,
+    100 steps; `--set schedule=paper` trains all layers for 3,000, which wants a GPU.
+
     Examples:
 
         rstc benchmark run --methods bow,tfidf,sbert,kmeans-ic
 
         rstc benchmark run --datasets small --seeds 3 --data datasets --time-limit 2h
 
-        rstc benchmark run --methods rstc-paper --set trainable_layers=all --seeds 1
+        rstc benchmark run --methods rstc-paper,sccl --set schedule=paper
     """
     from rstc.benchmark.methods import METHODS
     from rstc.benchmark.runs import jobs_for
 
     changes = dict(_setting(assignment) for assignment in settings or [])
-    jobs = jobs_for(_sets(datasets, "all"), _named(methods, list(METHODS)), seeds, [changes])
+    jobs = jobs_for(_sets(datasets or "all"), _named(methods or "all", {"all": list(METHODS)}), seeds, [changes])
     _run_jobs(jobs, store, data, at_a_time, time_limit)
 
 
@@ -84,16 +91,19 @@ def sweep(
     at_a_time: AtATime = 1,
     time_limit: TimeLimit = None,
 ) -> None:
-    """Run a method with several values of one setting, for the figures that show its effect.
+    """Run a method with several values of one setting.
+
+    The figures show the effect of eps1, eps2 and lambda_i on rstc-paper; other sweeps are rows of the table.
 
     Example:
 
         rstc benchmark sweep --param eps2 --values 0,0.001,0.01,0.1,1 --datasets tweet,stackoverflow-4k
     """
+    from rstc.benchmark.methods import METHODS
     from rstc.benchmark.runs import jobs_for
 
     changes = [dict([_setting(f"{param}={value}")]) for value in values.split(",")]
-    jobs = jobs_for(_sets(datasets, "small"), _named(methods, ["rstc-paper"]), seeds, changes)
+    jobs = jobs_for(_sets(datasets or "small"), _named(methods or "rstc-paper", {"all": list(METHODS)}), seeds, changes)
     _run_jobs(jobs, store, data, at_a_time, time_limit)
 
 
@@ -106,19 +116,27 @@ def table(
         Path | None, typer.Option("--out", metavar="FILE", help="Where to write it; default: show it.")
     ] = None,
 ) -> None:
-    """Show mean and standard deviation over the seeds of all runs in the store, beside the paper's figures.
+    """Show mean and standard deviation over the seeds of the runs in the store, beside the paper's numbers.
 
-    The best result of a set is bold, the runner-up underlined; the paper's are not compared with ours.
+    The best of our results on a set is bold, the runner-up underlined. In brackets: how many seeds (s), and how many
+    of the encoder's layers learned (L). Without names it shows every set that the store has; runs that change eps1,
+    eps2 or lambda_i are left to the figures.
 
     Example:
 
         rstc benchmark table --format latex --out table.tex
     """
+    from rstc.benchmark.datasets import DATASETS
     from rstc.benchmark.store import Store
     from rstc.benchmark.tables import render, result_table
     from rstc.files import replaced_file
 
-    text = render(result_table(Store(store).runs(), _sets(datasets, "all")), format)
+    runs = Store(store).runs()
+    if not runs:
+        raise InputError(f"there are no runs in {store}; `rstc benchmark run` makes them")
+    found = {run["dataset"] for run in runs}
+    sets = [name for name in DATASETS if name in found] if datasets is None else _sets(datasets)
+    text = render(result_table(runs, sets), format)
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -130,6 +148,7 @@ def table(
 def figures(
     store: StoreFolder = _STORE,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the figures.")] = Path("figures"),
+    schedule: Annotated[str, typer.Option("--schedule", help="Whose runs to draw: cpu or paper.")] = "cpu",
 ) -> None:
     """Draw the paper's figures from the runs in the store, each as PDF and PNG.
 
@@ -146,7 +165,7 @@ def figures(
         from rstc.benchmark.figures import draw_all
     except ModuleNotFoundError as problem:
         raise InputError(f"figures need {problem.name}: install rstc[bench]") from None
-    drawn = draw_all(Store(store).runs(), out)
+    drawn = draw_all(Store(store).runs(), out, schedule)
     for name, missing in drawn.items():
         if missing:
             notes.print(f"note: {name} is not drawn: {missing}", highlight=False, markup=False)
@@ -199,16 +218,17 @@ def show_datasets(data: Data = None) -> None:
 
 def _run_jobs(jobs: list[Any], store: Path, data: Path | None, at_a_time: int, time_limit: str | None) -> None:
     """Run jobs, say what becomes of each, and end with exit code 1 if one is missing."""
-    from rstc.benchmark.datasets import default_folder
+    from rstc.benchmark.datasets import check_there, default_folder
     from rstc.benchmark.runs import News, run_all
     from rstc.benchmark.store import Store
     from rstc.cli.display import notes, output
 
-    there = 0
+    there = failed = 0
 
     def tell(news: News) -> None:
-        nonlocal there
+        nonlocal there, failed
         there += news.outcome == "there"
+        failed += news.outcome == "failed"
         line = f"{news.job.dataset}  {news.job.row}  seed {news.job.seed}"
         if news.result is not None:
             found = news.result
@@ -222,29 +242,38 @@ def _run_jobs(jobs: list[Any], store: Path, data: Path | None, at_a_time: int, t
         elif news.outcome == "failed":
             notes.print(f"{line}: {news.problem}", highlight=False, markup=False, soft_wrap=True)
 
+    folder = data or default_folder()
+    check_there({job.dataset for job in jobs}, folder)
     seconds = None if time_limit is None else _seconds(time_limit)
     try:
-        complete = run_all(jobs, Store(store), data or default_folder(), tell, at_a_time=at_a_time, time_limit=seconds)
+        complete = run_all(jobs, Store(store), folder, tell, at_a_time=at_a_time, time_limit=seconds)
     except KeyboardInterrupt:
         notes.print("rstc: interrupted; the same call goes on with what is missing")
         raise typer.Exit(130) from None
     output.print(f"{len(jobs)} runs asked for, {there} were there", highlight=False, markup=False)
+    if failed:
+        notes.print(f"{failed} failed", highlight=False)
     if not complete:
-        notes.print("Some are missing still; the same call goes on with them.")
+        notes.print("The same call goes on with what is missing.")
         raise typer.Exit(1)
 
 
-def _sets(names: str | None, default: str) -> list[str]:
-    from rstc.benchmark.datasets import SMALL_SETS, WHOLE_SETS
+def _sets(names: str) -> list[str]:
+    from rstc.benchmark.datasets import SMALL_SETS, WHOLE_SETS, dataset
 
-    groups = {"all": WHOLE_SETS, "small": SMALL_SETS}
-    return groups.get(names or default) or _named(names, [])
+    return [dataset(name).name for name in _named(names, {"all": WHOLE_SETS, "small": SMALL_SETS})]
 
 
-def _named(names: str | None, everything: list[str]) -> list[str]:
-    if names is None or names == "all":
-        return everything
-    return [name.strip() for name in names.split(",") if name.strip()]
+def _named(names: str, groups: dict[str, list[str]]) -> list[str]:
+    """Return the names of a list with commas, each once, groups as what they stand for.
+
+    >>> _named("tweet,small", {"small": ["tweet", "agnews-4k"]})
+    ['tweet', 'agnews-4k']
+    """
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    if not found:
+        raise InputError(f"{names!r} names nothing")
+    return list(dict.fromkeys(one for name in found for one in groups.get(name, [name])))
 
 
 def _setting(assignment: str) -> tuple[str, Any]:
@@ -274,6 +303,6 @@ def _seconds(text: str) -> float:
         seconds = float(text[:-1]) * units[text[-1:]]
     except (ValueError, KeyError):
         raise InputError(f"a time limit is written 300s, 90m or 2h, got {text!r}") from None
-    if not seconds > 0:
+    if not 0 < seconds < float("inf"):
         raise InputError(f"a time limit must be positive, got {text!r}")
     return seconds

@@ -9,6 +9,7 @@ of f, g and b (alternation.py), which needs hundreds of rounds or stalls.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ def transport_near(
     """
     if not eps2 > 0:
         raise InputError(f"eps2={eps2} must be positive to hold b near another")
-    last = _checked_sizes(np.maximum(_vector(b), SMALLEST_CLASS), log_p.shape[-1])
+    last = np.maximum(_checked_sizes(b, log_p.shape[-1], least=0.0), SMALLEST_CLASS)
     return _solve(log_p, eps1, near(last / last.sum(), eps2), method, tol, max_iter, start)
 
 
@@ -141,7 +142,7 @@ def optimal_transport(
     >>> t.plan.sum(axis=0).round(6)
     array([0.5, 0.5])
     """
-    sizes = _checked_sizes(b, log_p.shape[-1])
+    sizes = _checked_sizes(b, log_p.shape[-1], least=sys.float_info.min)
     return _solve(log_p, eps1, fixed(sizes / sizes.sum()), method, tol, max_iter, start)
 
 
@@ -194,10 +195,11 @@ def _plan(costs: Costs, g: Tensor, eps1: float) -> Tensor:
     return plan
 
 
-def _checked_sizes(b: NDArray[np.float64] | Tensor, C: int) -> Vector:
+def _checked_sizes(b: NDArray[np.float64] | Tensor, C: int, least: float) -> Vector:
     sizes = _vector(b)
-    if sizes.shape != (C,) or (sizes <= 0).any() or abs(sizes.sum() - 1) > 1e-6:
-        raise InputError(f"b must hold {C} positive shares that sum to 1, got {sizes}")
+    if sizes.shape != (C,) or not (sizes >= least).all() or not abs(sizes.sum() - 1) <= 1e-6:
+        kind = "positive shares" if least else "shares, none negative,"
+        raise InputError(f"b must hold {C} {kind} that sum to 1, got {sizes}")
     return sizes
 
 

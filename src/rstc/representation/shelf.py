@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
 from rstc.errors import InputError
 from rstc.files import replaced_folder
@@ -26,12 +27,13 @@ class StateShelf:
     """
 
     def __init__(self, folder: Path, encoder: Encoder) -> None:
-        self._folder = folder / fingerprint(encoder)
+        frozen = ((name, weights) for name, weights in encoder.named_parameters() if not weights.requires_grad)
+        self._folder = folder / f"{fingerprint(frozen)}-{str(encoder.precision).rpartition('.')[2]}"
 
     def read(self) -> dict[bytes, States]:
         """Return what is kept, by the bytes of the token ids, as views of files that are read when looked at."""
         kept: dict[bytes, States] = {}
-        for piece in sorted(self._folder.glob("*/states.npy")):
+        for piece in sorted(self._folder.glob("[!.]*/states.npy")):  # hidden ones are being written
             try:
                 ids, lengths, states = (
                     np.load(piece.with_name(f"{name}.npy"), mmap_mode="r") for name in ("ids", "lengths", "states")
@@ -39,7 +41,7 @@ class StateShelf:
                 ends = np.cumsum(lengths)
                 if ids.dtype != np.int32 or states.dtype != np.float16 or not ends[-1] == len(ids) == len(states):
                     raise ValueError("its parts do not fit together")
-            except (OSError, ValueError, IndexError) as problem:
+            except (OSError, EOFError, ValueError, IndexError) as problem:
                 logger.warning("%s is left aside: %s", piece.parent, problem)
                 continue
             ids, states = np.asarray(ids), np.asarray(states)
@@ -60,11 +62,10 @@ class StateShelf:
             logger.warning("nothing is kept for later runs: %s", problem)
 
 
-def fingerprint(encoder: Encoder) -> str:
-    """Return what tells an encoder's frozen part from any other: a hash of its weights, their names, its precision."""
-    digest = hashlib.sha256(str(encoder.precision).encode())
-    for name, parameter in encoder.named_parameters():
-        if not parameter.requires_grad:
-            digest.update(name.encode())
-            digest.update(parameter.detach().cpu().numpy().data)
+def fingerprint(weights: Iterable[tuple[str, Tensor]]) -> str:
+    """Return what tells named weights from any others."""
+    digest = hashlib.sha256()
+    for name, values in weights:
+        digest.update(name.encode())
+        digest.update(values.detach().cpu().numpy().data)
     return digest.hexdigest()[:32]
