@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check lint readme clean
+.PHONY: demo test check lint readme results clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
@@ -21,6 +21,10 @@ check: test
 
 readme: $(VENV)/installed
 	$(BIN)/python benchmarks/tables.py
+
+# The tables and the figures of the paper, from the runs in benchmarks/store.
+results: $(VENV)/installed-dev readme
+	$(BIN)/rstc benchmark figures --out docs/figures
 
 # torch comes first and alone: asked for by its exact version, pip may take a CPU build.
 $(VENV)/torch: constraints.txt

@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from rstc.benchmark.datasets import DATASETS, SMALL_SETS
 from rstc.benchmark.methods import METHODS, SCHEDULED
@@ -149,6 +150,7 @@ def estimators(runs: Runs) -> Figure:
         accuracy.set(title=DATASETS[name].title, xlabel="step", ylabel="ACC, %")
         clusters.set(title=DATASETS[name].title, xlabel="step", ylabel="predicted clusters")
         classes = _find(runs, name, "rstc-paper")[0]["classes"]
+        clusters.yaxis.set_major_locator(MaxNLocator(integer=True))
         clusters.axhline(classes, color="grey", lw=0.8, label="true classes")
     _legend(figure, *rows[0])
     return figure
