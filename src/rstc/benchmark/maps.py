@@ -14,7 +14,12 @@ MOST_POINTS = 2000  # more would hide each other
 
 
 def flat_map(E: NDArray[np.float32], truth: Sequence[str]) -> dict[str, Any]:
-    """Return places x, y for a fixed random sample of embeddings (N, D), and the class of each, as a number."""
+    """Return places x, y for a fixed random sample of embeddings (N, D), and the class of each, as a number.
+
+    >>> found = flat_map(np.eye(8, dtype=np.float32), list("abababab"))
+    >>> len(found["x"]), len(found["y"]), found["class"]
+    (8, 8, [0, 1, 0, 1, 0, 1, 0, 1])
+    """
     rows: list[int] = list(range(len(E)))
     if len(E) > MOST_POINTS:
         rows = np.sort(np.random.default_rng(0).choice(len(E), MOST_POINTS, replace=False)).tolist()

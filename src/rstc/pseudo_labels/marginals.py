@@ -66,6 +66,9 @@ def near(last_b: Vector, eps2: float) -> Marginal:
 
     The minimiser has b_j proportional to last b_j exp(-g_j / eps2). Unlike SAOT's, this penalty protects no class:
     again and again on the same predictions, it ends at the sizes that these have on their own.
+
+    >>> near(np.array([0.5, 0.5]), eps2=0.1)(np.array([0.0, 0.1])).b.round(3)  # 1 to exp(-1)
+    array([0.731, 0.269])
     """
     log_last = np.log(last_b)
 
