@@ -319,8 +319,8 @@ class _Training:
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
         """Label all texts; number the clusters by size, the largest first, and settle close calls."""
         network = self.network
-        if self.cache:
-            with self.progress.stage("write"):
+        if self.cache and self.config.cache_folder:
+            with self.progress.stage("keep"):
                 self.cache.save()
         self.cache = None  # nobody learns any more
         if len(self.tokens) < len(self.all_tokens):

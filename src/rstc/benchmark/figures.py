@@ -202,7 +202,7 @@ def _effect(axes: Axes, runs: Runs, name: str, metric: str, label: str) -> None:
 
     A point is the mean over those seeds that all points of its line have.
     """
-    values = _values(runs, name)
+    values, swept = _values(runs, name), {run["dataset"] for run in runs if set(run["changes"]) == {name}}
     drawn = 0
     for dataset in DATASETS:
         points = {
@@ -212,7 +212,7 @@ def _effect(axes: Axes, runs: Runs, name: str, metric: str, label: str) -> None:
             for value in values
         }
         places = [place for place, value in enumerate(values) if points[value]]
-        if len(places) < 2:  # the run at the method's own setting alone is no sweep
+        if dataset not in swept or len(places) < 2:  # the run at the method's own setting alone is no sweep
             continue
         seeds = set.intersection(*(set(points[values[place]]) for place in places))
         means = [np.mean([points[values[place]][seed] for seed in seeds]) for place in places]

@@ -115,7 +115,7 @@ def transport_near(
     b of one problem, where a class may have vanished altogether, can be given to the next.
 
     >>> import numpy as np
-    >>> t = transport_near(np.log([[0.8, 0.2], [0.7, 0.3]]), np.array([0.5, 0.5]), eps2=10.0)
+    >>> t = transport_near(np.log([[0.8, 0.2], [0.7, 0.3]]), np.array([0.5, 0.5]), eps2=1e4)
     >>> t.b.round(2)  # so heavy a penalty leaves b where it was
     array([0.5, 0.5])
     """
