@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from measuring import RESULTS, ResultFile, circumstances, load_set, scores
+from measuring import RESULTS, ResultFile, circumstances, scores
+from rstc.benchmark.datasets import read
 from rstc.config import make_config, parse_setting
 from rstc.estimator import RSTC
 from rstc.pseudo_labels.initial import kmeans_labels
@@ -41,7 +42,7 @@ def scored(truth: Any, clusters: Any, seconds: float) -> dict[str, Any]:
 
 
 def measure(name: str, data: Path, seed: int, settings: dict[str, Any]) -> dict[str, Any]:
-    table = load_set(name, data)
+    table = read(name, data)
     texts, n_clusters = table.text.tolist(), table.label.nunique()
     config = make_config("default", settings)
 

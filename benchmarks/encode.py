@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from measuring import RESULTS, ResultFile, circumstances, load_set
+from measuring import RESULTS, ResultFile, circumstances
+from rstc.benchmark.datasets import read
 from rstc.pseudo_labels.initial import kmeans_labels
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import embedded_folder, load_encoder
@@ -121,7 +122,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--backends", nargs="*", default=[], choices=["onnx", "openvino"])
     given = parser.parse_args()
-    table = load_set(given.set, given.data)
+    table = read(given.set, given.data)
     texts, n_clusters = table.text.tolist()[: given.texts], table.label.nunique()
     encoder = load_encoder(None, "mean", 32)
     theirs = SentenceTransformer(str(embedded_folder()), device="cpu", local_files_only=True)

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 
-from measuring import RESULTS, ResultFile, circumstances, load_set, scores
+from measuring import RESULTS, ResultFile, circumstances, scores
+from rstc.benchmark.datasets import read
 from rstc.config import make_config
 from rstc.estimator import RSTC
 from rstc.representation.loading import load_encoder
@@ -31,7 +32,7 @@ def main() -> None:
     parser.add_argument("--set", default="stackoverflow")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    table = load_set(given.set, given.data)
+    table = read(given.set, given.data)
     texts, n_clusters = table.text.tolist(), table.label.nunique()
     made_with = circumstances("bertopic", "umap-learn", "hdbscan", "scikit-learn")
     made_with |= {"set": given.set, "texts": len(texts), "seed": given.seed, "config": make_config().to_dict()}

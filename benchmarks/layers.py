@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measuring import RESULTS, ResultFile, circumstances, load_set, scores
+from measuring import RESULTS, ResultFile, circumstances, scores
+from rstc.benchmark.datasets import read
 from rstc.config import make_config
 from rstc.estimator import RSTC
 from rstc.representation.loading import load_encoder
@@ -38,7 +39,7 @@ def main() -> None:
     made_with = circumstances() | {"config": make_config().to_dict(), "seed": given.seed}
     results = ResultFile(RESULTS / "layers.json", made_with, key=("set", "layers", "seed"))
     for name in given.sets:
-        table = load_set(name, given.data)
+        table = read(name, given.data)
         texts, encoding = table.text.tolist(), None
         for layers in given.layers:
             if results.has(set=name, layers=layers, seed=given.seed):

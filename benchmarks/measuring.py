@@ -1,28 +1,17 @@
-"""What the benchmark scripts share: the sets, the scores, the circumstances, and result files that grow row by row."""
+"""What the benchmark scripts share: the scores, the circumstances, and result files that grow row by row."""
 
 from __future__ import annotations
 
 import json
 import sys
 from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from rstc.metrics import evaluate
 from rstc.versions import machine, versions
 
 RESULTS = Path(__file__).parent / "results"
-
-
-def load_set(name: str, data: Path) -> pd.DataFrame:
-    """Return a benchmark set, or the bundled sample, with the columns label and text."""
-    if name == "sample":
-        with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as path:
-            return pd.read_csv(path).rename(columns={"topic": "label"})
-    return pd.read_csv(data / f"{name}.csv").astype({"text": str})
 
 
 def scores(truth: Any, clusters: Any) -> dict[str, Any]:

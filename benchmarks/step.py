@@ -22,7 +22,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from measuring import RESULTS, ResultFile, circumstances, load_set
+from measuring import RESULTS, ResultFile, circumstances
+from rstc.benchmark.datasets import read
 from rstc.config import make_config
 from rstc.progress import Progress
 from rstc.representation.dropout import BitDropout
@@ -99,7 +100,7 @@ def main() -> None:
     parser.add_argument("--set", default="stackoverflow")
     parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    table = load_set(given.set, given.data)
+    table = read(given.set, given.data)
     texts, first, second = (table[name].astype(str).tolist() for name in ("text", "text1", "text2"))
     n_clusters = table.label.nunique()
     labels = torch.from_numpy(np.random.default_rng(0).integers(n_clusters, size=len(texts)))  # any will do
