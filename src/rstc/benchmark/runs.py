@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -292,15 +293,6 @@ def jobs_for(
     datasets: Iterable[str], methods: Iterable[str], seeds: int, changes: Iterable[dict[str, Any]] = ({},)
 ) -> list[Job]:
     """Return the runs of all sets and methods: all of the first seed, then all of the second, and so on."""
-    sets, rows, changed = list(datasets), list(methods), list(changes)
-    for name in sets:
-        dataset(name)
-    for name in rows:
-        method(name)
-    return [
-        Job(one, row, seed, without_own(row, one, some))
-        for seed in range(seeds)
-        for one in sets
-        for row in rows
-        for some in changed
-    ]
+    wanted = itertools.product(datasets, methods, changes)
+    rows = [(one, row, without_own(row, one, some)) for one, row, some in wanted]
+    return [Job(one, row, seed, some) for seed in range(seeds) for one, row, some in rows]
