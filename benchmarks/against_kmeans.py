@@ -20,7 +20,7 @@ from measuring import RESULTS, ResultFile, circumstances, scores
 from rstc.benchmark.datasets import read
 from rstc.config import make_config, parse_setting
 from rstc.estimator import RSTC
-from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.pseudo_labels.kmeans import kmeans_labels
 from rstc.representation.loading import load_encoder
 
 KMEANS_SEEDS = 5  # k-means is cheap and varies; its row is the mean of these

@@ -24,7 +24,7 @@ from sentence_transformers import SentenceTransformer
 
 from measuring import RESULTS, ResultFile, circumstances
 from rstc.benchmark.datasets import read
-from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.pseudo_labels.kmeans import kmeans_labels
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import embedded_folder, load_encoder
 

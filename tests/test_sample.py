@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize
 
 from rstc import RSTC
 from rstc.metrics import evaluate
-from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.pseudo_labels.kmeans import kmeans_labels
 from rstc.representation.loading import load_encoder
 
 SAMPLE = resources.files("rstc.samples") / "customer_messages.csv"

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from rstc.baselines.checks import checked_texts
 from rstc.hardware import choose_device, choose_precision
-from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.pseudo_labels.kmeans import kmeans_labels
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 

@@ -15,7 +15,7 @@ from rstc.baselines.checks import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
 from rstc.errors import InputError
 from rstc.hardware import choose_device, choose_precision, seeded
-from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.pseudo_labels.kmeans import kmeans_labels
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import ProjectingNetwork
 from rstc.representation.loading import load_encoder

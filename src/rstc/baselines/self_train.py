@@ -16,7 +16,7 @@ from rstc.baselines.checks import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
 from rstc.baselines.word_vectors import scaled, sif_vectors, word_ids, word_vectors
 from rstc.hardware import seeded
-from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.pseudo_labels.kmeans import kmeans_labels
 
 ROWS_A_PIECE = 4096  # of texts that are only looked at; the widest layer of more would need too much memory
 

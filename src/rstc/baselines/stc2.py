@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from rstc.baselines.checks import checked_texts
 from rstc.baselines.word_vectors import scaled, word_ids, word_vectors
 from rstc.hardware import seeded
-from rstc.pseudo_labels.initial import kmeans_labels
+from rstc.pseudo_labels.kmeans import kmeans_labels
 
 LSI_DIM = 200  # LPI is solved in the space of this many singular vectors
 MOST_WORDS = 100  # read of a text; a short text has fewer, and one long one would pad its whole batch

@@ -1,7 +1,8 @@
-"""The first labels: k-means of the embeddings, before any transport has a prediction to work on."""
+"""k-means: of several random starts the best, or one start improved by swaps until none helps."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,17 +11,22 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 TEXTS_TO_COMPETE_ON = 20_000
+SWAPS_TO_TRY = 6  # before the clusters are taken as they are
+LLOYD_STEPS = 15  # after a swap, to see whether it helps
+HALVING_STEPS = 8
+LEAST_GAIN = 1e-5  # a swap that helps less does not help
 
 
 @dataclass(frozen=True)
-class FirstLabels:
-    """First labels (N,) and the cluster centres (C, D) they belong to."""
+class Clustering:
+    """Labels (N,), the cluster centres (C, D) they belong to, and the sum of squared distances to them."""
 
     labels: NDArray[np.int64]
     centres: NDArray[np.float32]
+    inertia: float
 
 
-def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int) -> FirstLabels:
+def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
     """Cluster embeddings (N, D) by k-means++, the best of `starts` runs.
 
     With many texts the runs compete on a random sample, and the best one's centres are then moved on all of them.
@@ -38,4 +44,87 @@ def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Genera
             sample = np.sort(rng.choice(len(E), enough, replace=False))
             kmeans = KMeans(n_clusters, init=kmeans.fit(E[sample]).cluster_centers_, n_init=1)
         kmeans.fit(E)
-    return FirstLabels(kmeans.labels_.astype(np.int64), kmeans.cluster_centers_.astype(np.float32))
+    return _clustering(kmeans)
+
+
+def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> Clustering:
+    """Cluster points (N, D) by k-means++, then repair it: where it cut one crowd in two and left two in one cluster.
+
+    A swap merges the two clusters that lose least by it and splits the one that gains most; it is kept if k-means from
+    there ends better than before. Almost always different seeds so end in the same clusters. With many texts this
+    happens on a random sample, and the centres are then moved on all of them.
+
+    >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], dtype=np.float32)
+    >>> swapped_kmeans(points, 3, np.random.default_rng(0)).labels.tolist() in [[a, a, b, b, c, c]
+    ...     for a in range(3) for b in range(3) for c in range(3)]
+    True
+    """
+    enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
+    sample = points if len(points) <= enough else points[np.sort(rng.choice(len(points), enough, replace=False))]
+    best = kmeans_labels(sample, n_clusters, rng, starts=1)
+    while (better := _swapped(sample, best)) is not None:
+        best = better
+    return best if sample is points else _moved(points, best.centres)
+
+
+def _swapped(points: NDArray[np.float32], found: Clustering) -> Clustering | None:
+    """Return what the first swap that helps leads to, of the few that promise most."""
+    sizes = np.bincount(found.labels, minlength=len(found.centres)).astype(np.float64)
+    halves = [_halves(points[found.labels == cluster]) for cluster in range(len(sizes))]
+    gains = np.array([_between(*pair) for pair in halves])
+    squared = (found.centres**2).sum(1)
+    distances = np.maximum(squared[:, None] + squared - 2 * found.centres @ found.centres.T, 0)
+    costs = distances * sizes[:, None] * sizes / np.maximum(sizes[:, None] + sizes, 1)
+    costs[np.tril_indices(len(sizes))] = np.inf
+    for _, a, b, split in sorted(_promising(costs, gains), reverse=True)[:SWAPS_TO_TRY]:
+        centres = found.centres.copy()
+        centres[a] = (sizes[a] * centres[a] + sizes[b] * centres[b]) / max(sizes[a] + sizes[b], 1)
+        centres[split], centres[b] = (half.mean(0) for half in halves[split])
+        trial = _moved(points, centres, LLOYD_STEPS)
+        if trial.inertia < found.inertia * (1 - LEAST_GAIN):
+            return trial
+    return None
+
+
+def _promising(costs: NDArray[np.float64], gains: NDArray[np.float64]) -> Iterator[tuple[float, int, int, int]]:
+    """Yield swaps as (gain, the two to merge, the one to split), from the cheapest merges and the best splits."""
+    cheapest = np.argsort(costs, axis=None)[: SWAPS_TO_TRY * len(gains)]
+    for a, b in zip(*np.unravel_index(cheapest, costs.shape), strict=True):
+        for split in np.argsort(-gains)[:SWAPS_TO_TRY]:
+            if split not in (a, b) and gains[split] > 0 and np.isfinite(costs[a, b]):
+                yield float(gains[split] - costs[a, b]), int(a), int(b), int(split)
+
+
+def _halves(points: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Split points in two by 2-means, begun across their longest direction."""
+    centred = points - points.mean(0) if len(points) else points
+    direction = centred[np.argmax((centred**2).sum(1))] if len(points) else np.zeros(points.shape[1], np.float32)
+    for _ in range(HALVING_STEPS):  # power iteration
+        direction = centred.T @ (centred @ direction)
+        direction /= max(float(np.linalg.norm(direction)), 1e-12)
+    side = centred @ direction > 0
+    for _ in range(HALVING_STEPS):
+        if side.all() or not side.any():
+            break
+        one, other = points[side].mean(0), points[~side].mean(0)
+        side = points @ (one - other) > (one @ one - other @ other) / 2
+    return points[side], points[~side]
+
+
+def _between(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """Return by how much the squared distances shrink if two groups have a centre each instead of a common one."""
+    if not len(one) or not len(other):
+        return 0.0
+    difference = one.mean(0) - other.mean(0)
+    return float(len(one) * len(other) / (len(one) + len(other)) * (difference @ difference))
+
+
+def _moved(points: NDArray[np.float32], centres: NDArray[np.float32], steps: int = 300) -> Clustering:
+    """Return k-means from given centres on."""
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return _clustering(KMeans(len(centres), init=centres, n_init=1, max_iter=steps).fit(points))
+
+
+def _clustering(kmeans: KMeans) -> Clustering:
+    centres = kmeans.cluster_centers_.astype(np.float32)
+    return Clustering(kmeans.labels_.astype(np.int64), centres, float(kmeans.inertia_))

@@ -1,0 +1,161 @@
+"""Cross-fitted rounds: labels from predictions that have not seen them, again and again, the encoder fixed.
+
+A network that was trained on a text's label repeats it, so a transport on its predictions changes nothing: the loop
+confirms itself. Here each text is judged by models that were fitted on the labels of other texts only:
+
+1. The texts are dealt into folds. For each fold, two simple models learn from the labels of the other folds: one from
+   the embeddings (Gaussian classes of common covariance, that is linear discriminant analysis), one from the words
+   (naive Bayes). Neither knows how large the classes are; that is for the transport to find.
+2. Their log-probabilities are added, and each text's probabilities are averaged with those of its neighbours.
+3. SAOT turns these into soft labels, which the next round learns from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.special import log_softmax, softmax
+
+from rstc.pseudo_labels.transport import Transport, saot
+
+FOLDS = 3
+LEAST_SHRINKAGE = 0.1  # of the covariance towards a sphere; more where there are few texts for its dimensions
+SMOOTHING = 0.1  # added to the weight of each word in each class
+# Both models overstate what they know, as they take what they see for independent evidence. So their logits are scaled
+# down: those of the embedding, and those of the words, which see a text's few words.
+EMBEDDING_WEIGHT = 0.2
+WORDS_WEIGHT = 0.5
+NEIGHBOURS_SHARE = 0.7  # of the neighbours in a text's probabilities
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """What is known of the texts, besides labels.
+
+    Attributes:
+        E: embeddings of length one, (N, D).
+        X: words of length one, (N, V), or None.
+        near: the nearest texts of each, (N, k), or None.
+    """
+
+    E: Floats
+    X: csr_matrix | None
+    near: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class CrossFit:
+    """What the rounds end with.
+
+    Attributes:
+        labels: the class of each text, (N,); every class has a text.
+        transport: the last round's; N times its plan are the soft labels.
+        agreement: the share of texts whose last judgement, before the transport, is their label.
+    """
+
+    labels: NDArray[np.int64]
+    transport: Transport[NDArray[np.float64]]
+    agreement: float
+
+
+def crossfit(
+    known: Witnesses,
+    labels: NDArray[np.int64],
+    n_clusters: int,
+    eps1: float,
+    eps2: float,
+    rounds: int,
+    rng: np.random.Generator,
+) -> CrossFit:
+    """Improve labels (N,) by rounds of judgement by strangers and transport.
+
+    Args:
+        known: the embeddings, words and neighbours of the texts.
+        labels: what to begin with.
+        n_clusters: C.
+        eps1: weight of the plan's entropy.
+        eps2: weight of the penalty on the class sizes.
+        rounds: how many, at least one.
+        rng: deals the folds, anew in each round.
+    """
+    N = len(labels)
+    Q = np.eye(n_clusters, dtype=np.float32)[labels]  # (N, C)
+    potentials = None
+    for _ in range(rounds):
+        fold = rng.permutation(N) % min(FOLDS, N)
+        P = judged(known, Q, fold)
+        found = saot(np.log(np.maximum(P, 1e-12)), eps1, eps2, tol=1e-6, start=potentials)
+        potentials = found.potentials
+        Q = (found.plan / found.plan.sum(1, keepdims=True)).astype(np.float32)
+    labels = filled(found.plan)
+    return CrossFit(labels, found, float((P.argmax(1) == labels).mean()))
+
+
+def judged(known: Witnesses, Q: Floats, fold: NDArray[np.int64]) -> Floats:
+    """Return P (N, C): what models fitted on the soft labels Q of the other folds and the neighbours say."""
+    logits = EMBEDDING_WEIGHT * _by_embedding(known.E, Q, fold)
+    if known.X is not None:
+        logits += WORDS_WEIGHT * log_softmax(_by_words(known.X, Q, fold), axis=1)
+    P = softmax(logits, axis=1)
+    if known.near is not None:
+        around = np.mean([P[column] for column in known.near.T], axis=0)
+        P = (1 - NEIGHBOURS_SHARE) * P + NEIGHBOURS_SHARE * around
+    return np.asarray(P, dtype=np.float32)
+
+
+def filled(plan: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the most likely class of each text (N,), after giving each class that so stays empty its likeliest text.
+
+    >>> filled(np.array([[0.4, 0.1], [0.3, 0.2]])).tolist()
+    [0, 1]
+    """
+    labels = plan.argmax(1)
+    sizes = np.bincount(labels, minlength=plan.shape[1])
+    for empty in np.flatnonzero(sizes == 0):
+        for text in np.argsort(-plan[:, empty], kind="stable"):
+            if sizes[labels[text]] > 1:
+                sizes[labels[text]] -= 1
+                labels[text], sizes[empty] = empty, 1
+                break
+    return np.asarray(labels, dtype=np.int64)
+
+
+def _by_embedding(E: Floats, Q: Floats, fold: NDArray[np.int64]) -> Floats:
+    """Return linear discriminants (N, C), each text's fitted without its fold.
+
+    All that is fitted is made of sums over texts, so leaving a fold out is a subtraction.
+    """
+    parts = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
+    sizes = [Q[rows].sum(0, dtype=np.float64) for rows in parts]  # (C,)
+    sums = [(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts]  # (C, D)
+    squares = [(E[rows].T @ E[rows]).astype(np.float64) for rows in parts]  # (D, D)
+    logits = np.empty(Q.shape, dtype=np.float32)
+    for f, rows in enumerate(parts):
+        others = len(E) - len(rows)
+        size, total = sum(sizes) - sizes[f], sum(sums) - sums[f]
+        # One text more in each class, at the mean of all: the centre of a class of few texts is not to be trusted.
+        means = (total + total.sum(0) / max(others, 1)) / (size + 1)[:, None]
+        covariance = (sum(squares) - squares[f] - (means * size[:, None]).T @ means) / max(others, 1)
+        D = len(covariance)
+        shrinkage = max(LEAST_SHRINKAGE, D / (D + others))
+        covariance = (1 - shrinkage) * covariance + (shrinkage * np.trace(covariance) / D + 1e-9) * np.eye(D)
+        weights = np.linalg.solve(covariance, means.T)  # (D, C)
+        bias = (means.T * weights).sum(0) / 2
+        logits[rows] = E[rows] @ weights.astype(np.float32) - bias.astype(np.float32)
+    return logits
+
+
+def _by_words(X: csr_matrix, Q: Floats, fold: NDArray[np.int64]) -> Floats:
+    """Return naive Bayes' log-likelihoods (N, C), each text's fitted without its fold."""
+    parts = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
+    counts = [np.asarray(X[rows].T @ Q[rows]) for rows in parts]  # (V, C)
+    logits = np.empty(Q.shape, dtype=np.float32)
+    for f, rows in enumerate(parts):
+        weights = np.maximum(sum(counts) - counts[f], 0) + SMOOTHING
+        logits[rows] = X[rows] @ np.log(weights / weights.sum(0))
+    return logits

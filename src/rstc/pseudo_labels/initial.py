@@ -1,0 +1,163 @@
+"""First labels that are found without knowing how even the clusters are: two starts, and the data decide.
+
+Points are embeddings and words side by side, each averaged with its neighbours. k-means, repaired by swaps, finds even
+clusters in them; average linkage finds uneven ones. Both are improved by cross-fitted rounds, and the one stays whose
+clusters tell more of the texts' neighbours.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sklearn.preprocessing import normalize
+
+from rstc.pseudo_labels.crossfit import Witnesses, crossfit
+from rstc.pseudo_labels.kmeans import kmeans_labels, swapped_kmeans
+from rstc.pseudo_labels.linkage import linkage_labels
+from rstc.pseudo_labels.marginals import suggested_eps2
+from rstc.pseudo_labels.neighbours import nearest, smoothed, told_by_neighbours
+from rstc.pseudo_labels.words import tfidf, topics
+
+logger = logging.getLogger("rstc")
+
+NEIGHBOURS_TO_ASK = 10  # where points are not averaged with any
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to find labels.
+
+    Attributes:
+        start: "kmeans", "linkage", or "auto" to try both.
+        kmeans_starts: runs of k-means where it is not repaired by swaps.
+        swaps: whether k-means is repaired by swaps.
+        unit_length: whether k-means alone, without words, neighbours and rounds, sees embeddings at length one.
+        words: weight of the words beside the encoder, whose own is 1; 0: no words.
+        neighbours: how many neighbours, the text itself included, a point is averaged with; 0: none.
+        rounds: of cross-fitting; 0: the start is taken as it is.
+        eps1: weight of the plan's entropy.
+        eps2: weight of the penalty on class sizes, or "auto" for what fits the sizes at the start.
+    """
+
+    start: str
+    kmeans_starts: int
+    swaps: bool
+    unit_length: bool
+    words: float
+    neighbours: int
+    rounds: int
+    eps1: float
+    eps2: float | str
+
+
+@dataclass(frozen=True)
+class FirstLabels:
+    """Labels and how they came about.
+
+    Attributes:
+        labels: (N,).
+        start: "kmeans" or "linkage".
+        eps2: the penalty's weight that was used.
+        b: the class distribution, (C,): the transport's, or the shares of the labels if there was none.
+        agreement: the share of texts whose label a model guesses that has not seen it; None without rounds.
+    """
+
+    labels: NDArray[np.int64]
+    start: str
+    eps2: float
+    b: NDArray[np.float64]
+    agreement: float | None
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of the texts: TF-IDF (N, V) and in few dimensions (N, 200). They do not change while a run goes on."""
+
+    X: csr_matrix
+    topics: Floats
+
+
+def read_words(texts: Sequence[str], rng: np.random.Generator) -> Words:
+    """Return the words of texts."""
+    X = tfidf(texts)
+    return Words(X, topics(X, rng))
+
+
+def first_labels(
+    E: Floats, words: Words | None, n_clusters: int, recipe: Recipe, rng: np.random.Generator
+) -> FirstLabels:
+    """Find labels for texts by their embeddings (N, D) and words.
+
+    >>> rng = np.random.default_rng(0)
+    >>> E = np.repeat(np.eye(3, dtype=np.float32), 10, axis=0) + 0.1 * rng.random((30, 3), dtype=np.float32)
+    >>> recipe = Recipe("auto", 10, True, True, words=0, neighbours=5, rounds=2, eps1=0.5, eps2="auto")
+    >>> found = first_labels(E, None, 3, recipe, rng)
+    >>> sorted(np.bincount(found.labels).tolist())
+    [10, 10, 10]
+    """
+    if recipe.unit_length:
+        E = np.asarray(normalize(E), dtype=np.float32)
+    words = words if recipe.words else None
+    X = words.X if words else None
+    near = None
+    if recipe.neighbours or recipe.start == "auto":
+        # More neighbours than half a cluster of mean size would blur the small ones.
+        k = min(recipe.neighbours or NEIGHBOURS_TO_ASK, max(len(E) // (2 * n_clusters), 2))
+        near = nearest(E, X, k, recipe.words / (1 + recipe.words))
+    points = _points(E, words, recipe, near if recipe.neighbours else None)
+    known = Witnesses(E, X, near if recipe.neighbours else None)
+
+    def improved(labels: NDArray[np.int64], start: str, eps2: float) -> FirstLabels:
+        if not recipe.rounds:
+            return FirstLabels(labels, start, eps2, np.bincount(labels, minlength=n_clusters) / len(labels), None)
+        found = crossfit(known, labels, n_clusters, recipe.eps1, eps2, recipe.rounds, rng)
+        return FirstLabels(found.labels, start, eps2, found.transport.b, found.agreement)
+
+    def penalty(labels: NDArray[np.int64]) -> float:
+        sizes = np.bincount(labels, minlength=n_clusters)
+        return suggested_eps2(sizes) if isinstance(recipe.eps2, str) else recipe.eps2
+
+    if recipe.start != "auto":
+        labels = _STARTS[recipe.start](points, n_clusters, recipe, rng)
+        return improved(labels, recipe.start, penalty(labels))
+    assert near is not None
+    even, uneven = (start(points, n_clusters, recipe, rng) for start in (_kmeans, _linkage))
+    # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for.
+    eps2 = penalty(even)
+    best, other = improved(even, "kmeans", eps2), improved(uneven, "linkage", eps2)
+    more = told_by_neighbours(other.labels, near) - told_by_neighbours(best.labels, near)
+    logger.info("linkage tells %+.4f of the neighbours' clusters beside k-means", more)
+    return improved(uneven, "linkage", penalty(uneven)) if more > 0 else best
+
+
+def _points(E: Floats, words: Words | None, recipe: Recipe, near: NDArray[np.int64] | None) -> Floats:
+    """Return the points to start from: what encoder and words say, side by side, averaged with the neighbours'."""
+    if words is None and near is None:
+        return E
+    sides = [(1.0, E)] if words is None else [(1.0, E), (recipe.words, words.topics)]
+    if near is not None:
+        sides = [(weight, smoothed(side, near)) for weight, side in sides]
+    return np.asarray(normalize(np.hstack([weight * side for weight, side in sides])), dtype=np.float32)
+
+
+def _kmeans(points: Floats, n_clusters: int, recipe: Recipe, rng: np.random.Generator) -> NDArray[np.int64]:
+    if recipe.swaps:
+        return swapped_kmeans(points, n_clusters, rng).labels
+    return kmeans_labels(points, n_clusters, rng, recipe.kmeans_starts).labels
+
+
+def _linkage(points: Floats, n_clusters: int, recipe: Recipe, rng: np.random.Generator) -> NDArray[np.int64]:
+    return linkage_labels(points, n_clusters, rng)
+
+
+_STARTS: dict[str, Callable[[Floats, int, Recipe, np.random.Generator], NDArray[np.int64]]] = {
+    "kmeans": _kmeans,
+    "linkage": _linkage,
+}

@@ -1,0 +1,42 @@
+"""Average linkage from micro-clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
+
+from rstc.pseudo_labels.linkage import _cut, _merges, linkage_labels
+
+
+def test_merges_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    points = normalize(rng.normal(size=(60, 5))).astype(np.float32)
+    expected = fcluster(linkage(points, "average", "cosine"), 7, "maxclust")
+    found = _cut(_merges(points, np.ones(60)), 60, 7)
+    assert adjusted_rand_score(expected, found) == 1
+
+
+def test_weights_stand_for_texts_at_the_same_place() -> None:
+    rng = np.random.default_rng(1)
+    points, sizes = normalize(rng.normal(size=(12, 4))).astype(np.float32), rng.integers(1, 6, 12)
+    every = _cut(_merges(np.repeat(points, sizes, axis=0), np.ones(sizes.sum())), sizes.sum(), 4)
+    weighted = _cut(_merges(points, sizes.astype(np.float64)), 12, 4)
+    assert adjusted_rand_score(every, np.repeat(weighted, sizes)) == 1
+
+
+def test_a_rare_cluster_is_found_beside_a_crowd() -> None:
+    """k-means would rather cut the crowd of 300 in two."""
+    rng = np.random.default_rng(0)
+    sizes = [300, 100, 6]
+    points = np.concatenate([rng.normal(10 * axis, 1.0, (n, 3)) for axis, n in zip(np.eye(3), sizes, strict=True)])
+    found = linkage_labels(normalize(points).astype(np.float32), 3, rng)
+    assert adjusted_rand_score(np.repeat([0, 1, 2], sizes), found) == 1
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 5, 10])
+def test_as_many_clusters_as_asked(n_clusters: int) -> None:
+    points = normalize(np.random.default_rng(0).normal(size=(10, 4))).astype(np.float32)
+    assert len(set(linkage_labels(points, n_clusters, np.random.default_rng(0)))) == n_clusters
