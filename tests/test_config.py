@@ -40,7 +40,7 @@ def test_assignments_are_read_as_the_settings_type(assignment: str, expected: tu
 
 @pytest.mark.parametrize(
     ("assignment", "message"),
-    [("eps2", "name=value"), ("eps2=high", "eps2='high'"), ("batch_size=1.5", "1.5")],
+    [("eps2", "name=value"), ("batch_size=1.5", "1.5")],
 )
 def test_assignments_that_make_no_sense_are_refused(assignment: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -52,9 +52,12 @@ def test_assignments_that_make_no_sense_are_refused(assignment: str, message: st
     [
         ({"eps1": 0.0}, "eps1=0.0"),
         ({"eps2": -0.1}, "eps2=-0.1"),
+        ({"eps2": "high"}, "eps2=.high. must be .auto. or a number"),
+        ({"unit_length": False}, "unit_length=False goes with words=0"),
+        ({"start": "linkages"}, "start=.linkages. is not one of auto, kmeans, linkage"),
         ({"dropout": 1.0}, "dropout=1.0"),
         ({"batch_size": 1}, "batch_size=1"),
-        ({"labels": "guess"}, "labels='guess' is not one of saot"),
+        ({"labels": "guess"}, "labels='guess' is not one of crossfit, saot"),
         ({"trainable_layers": "some"}, "trainable_layers='some'"),
         ({"trainable_layers": -1}, "trainable_layers=-1"),
         ({"class_contrast": False, "lambda_i": 0.0}, "nothing to learn from"),

@@ -20,8 +20,9 @@ import numpy as np
 from rstc.errors import InputError
 
 Pooling = Literal["mean", "cls", "max", "model"]
-LabelSource = Literal["saot", "ot-random", "ot-uniform", "ot-average", "ot-near"]
+LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-near"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
+Start = Literal["auto", "kmeans", "linkage"]
 Imbalance = Literal["balanced", "light", "heavy"]
 
 
@@ -43,20 +44,26 @@ class Config:
     deletion_share: float = 0.0  # share of words left out of a view's text; each epoch draws anew
     cutoff_share: float = 0.1  # share of tokens left out above the frozen layers, or of the input; each step draws anew
 
-    # the first labels
-    kmeans_starts: int = 10  # runs of k-means, of which the best is kept
-    unit_length: bool = True  # whether k-means sees the embeddings at length one
+    # the first labels, and in "crossfit" all labels
+    start: Start = "auto"  # k-means for even clusters, linkage for uneven ones; auto: both, and the data decide
+    words: float = 1.0  # weight of the words beside the encoder, whose own is 1; 0: no words
+    neighbours: int = 10  # the nearest texts, itself included, that a text is averaged with; 0: none
+    swaps: bool = True  # whether k-means, from one start, is repaired by merging two clusters and splitting another
+    kmeans_starts: int = 10  # runs of k-means without swaps, of which the best is kept
+    unit_length: bool = True  # whether k-means sees the embeddings at length one; words and neighbours need it
+    rounds: int = 8  # cross-fitted rounds: labels from models that have not seen them; 0: the start as it is
     contrast_steps: int = 0  # steps of L_I alone before the first labels
     head_start: float = 0.9  # G_p alone learns the first labels until it agrees with this share of them; 0: not
 
     # the renewal of pseudo-labels
-    # where Q comes from: saot (M1); ot-random and ot-uniform hold b fixed; in ot-average b follows the counts of the
-    # predictions (M2), in ot-near it is found near the last one (M3), and both begin with a random b
-    labels: LabelSource = "saot"
-    eps1: float = 0.1  # [epsilon_1] weight of the plan's entropy
-    eps2: float = 0.01  # [epsilon_2] weight of the penalty on b
+    # where Q comes from: crossfit finds it anew as at the start; the others transport what the network predicts, to a b
+    # that saot estimates (M1); that ot-random and ot-uniform hold fixed; that in ot-average follows the counts of the
+    # predictions (M2) and in ot-near is found near the last one (M3), both beginning with a random b
+    labels: LabelSource = "crossfit"
+    eps1: float = 0.5  # [epsilon_1] weight of the plan's entropy
+    eps2: float | Literal["auto"] = "auto"  # [epsilon_2] weight of the penalty on b; auto: by the sizes at the start
     transport_method: Literal["newton", "alternating"] = "newton"
-    renewals: int = 6  # Q is renewed at the steps last * (i / (renewals - 1))^2, but not at the first and the last
+    renewals: int = 2  # Q is renewed at the steps last * (i / (renewals - 1))^2, but not at the first and the last
     first_renewal: int = 0  # no renewal before this many steps with L_C
 
     # the losses
@@ -66,7 +73,7 @@ class Config:
 
     # the optimisation
     batch_size: int = 200  # [N] texts in a step
-    encoder_lr: float = 2e-5  # learning rate of the encoder
+    encoder_lr: float = 1e-4  # learning rate of the encoder
     head_lr: float = 5e-4  # learning rate of G_p and G_z
     max_steps: int = 100  # the most steps, those of L_I alone included
     max_epochs: int = 20  # the most passes over the texts, for sets that are small; 0: no such limit
@@ -96,6 +103,10 @@ class Config:
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise InputError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+        if self.eps2 != "auto" and (isinstance(self.eps2, str) or not self.eps2 >= 0):
+            raise InputError(f"eps2={self.eps2!r} must be 'auto' or a number from 0 on")
+        if not self.unit_length and (self.words or self.neighbours or self.rounds):
+            raise InputError("unit_length=False goes with words=0, neighbours=0 and rounds=0 only")
         layers = self.trainable_layers
         if layers != "all" and (isinstance(layers, str) or layers < 0):
             raise InputError(f"trainable_layers={layers!r} must be 'all' or a number from 0 on")
@@ -116,7 +127,9 @@ _AT_LEAST: dict[str, float] = {
     "projection_dim": 1,
     "kmeans_starts": 1,
     "contrast_steps": 0,
-    "eps2": 0,
+    "words": 0,
+    "neighbours": 0,
+    "rounds": 0,
     "renewals": 1,
     "first_renewal": 0,
     "lambda_i": 0,
@@ -128,7 +141,9 @@ _AT_LEAST: dict[str, float] = {
     "cache_mb": 0,
 }
 _HINTS = typing.get_type_hints(Config)
-_CHOICES = {name: typing.get_args(_HINTS[name]) for name in ("pooling", "labels", "transport_method", "precision")}
+_CHOICES = {
+    name: typing.get_args(_HINTS[name]) for name in ("pooling", "start", "labels", "transport_method", "precision")
+}
 
 
 def _coerced(name: str, value: Any, kinds: tuple[Any, ...]) -> Any:
@@ -167,7 +182,14 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         trainable_layers="all",
         deletion_share=0.1,
         cutoff_share=0.0,
+        start="kmeans",
+        words=0.0,
+        neighbours=0,
+        swaps=False,
         unit_length=False,
+        rounds=0,
+        labels="saot",
+        eps1=0.1,
         contrast_steps=contrast_steps,
         head_start=0.0,
         eps2=eps2,

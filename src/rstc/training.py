@@ -1,19 +1,21 @@
 """The alternation of pseudo-labels and representation: the loop that makes module (a) and module (b) one method.
 
-First labels by k-means; then steps on L = L_C + lambda_I L_I (Eq. 7), and at growing intervals new pseudo-labels by
-transport on the whole set; stop when the clusters settle. True labels never come here.
+First labels; then steps on L = L_C + lambda_I L_I (Eq. 7), and at growing intervals new labels for the whole set: as in
+the paper by transport of what the network predicts, or found anew in the learned space by models that have not seen
+them (crossfit). It stops when the clusters settle. True labels never come here.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -21,7 +23,8 @@ from rstc.config import Config
 from rstc.errors import InputError
 from rstc.hardware import seeded
 from rstc.progress import Progress
-from rstc.pseudo_labels.initial import FirstLabels, kmeans_labels
+from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels, read_words
+from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
 from rstc.pseudo_labels.marginals import moving_average
 from rstc.pseudo_labels.transport import Transport, optimal_transport, saot, transport_near
 from rstc.representation.encoder import Encoder, TokenIds
@@ -36,7 +39,8 @@ logger = logging.getLogger("rstc")
 
 Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
-HEAD_START_STEPS = 3000  # the most steps that G_p alone is given to learn the first labels
+HEAD_START_STEPS = 3000  # the most steps that G_p alone is given to learn labels
+LEARNED = 0.95  # of labels found beside the network, G_p learns this share before it speaks for them
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,9 @@ class _Training:
         self.b = _random_distribution(n_clusters, rng)  # where a transport needs one to begin with
         if config.labels == "ot-uniform":
             self.b = np.full(n_clusters, 1 / n_clusters)
+        self.recipe = _recipe(config)
+        # They do not learn, so they are read once.
+        self.words = read_words([texts[i] for i in learners], rng) if config.words and config.class_contrast else None
         self.potentials: Tensor | None = None  # of the last transport, for the next to start from
         self.history: list[dict[str, Any]] = []
         self.step, self.last_step = 0, last_step(len(learners), config)
@@ -130,20 +137,18 @@ class _Training:
             return self._run_without_labels()
         self._contrast_only(contrast_steps(config))
         labels = self._first_labels()
-
         renewals = renewal_steps(self.last_step, config)
         stop_test, losses = StopTest(config.stop_interval), _MeanLosses()
         while True:
             if self.step in renewals or self.step == self.last_step:
-                prediction = self._predict()
-                transport = self._transport(prediction)
-                changed = stop_test.share_changed(self.step, prediction.clusters)
+                renewed = self._renewed(self._predict())
+                changed = stop_test.share_changed(self.step, renewed.prediction.clusters)
                 settled = changed is not None and changed < config.delta
-                self._record(losses, prediction, transport, changed)
+                self._record(losses, renewed, changed)
                 if settled or self.step == self.last_step:
-                    return self._finish(prediction, transport.b.numpy(), settled)
-                labels, losses = transport.plan.argmax(1), _MeanLosses()
-                del transport, prediction  # as large as all texts times all clusters, and of no more use
+                    return self._finish(renewed.prediction, renewed.b, settled)
+                labels, losses = renewed.labels, _MeanLosses()
+                del renewed  # as large as all texts times all clusters, and of no more use
             losses.add(*self._learn(labels))
 
     def _run_without_labels(self) -> TrainResult:
@@ -171,35 +176,48 @@ class _Training:
             logger.info("step %d: L_I %.3f", self.step, entry["loss_instance"])
 
     def _first_labels(self) -> Tensor:
-        """Cluster the embeddings by k-means and let G_p learn these labels, the encoder fixed."""
+        """Find labels and let G_p learn them, the encoder fixed."""
         E = self._embed()
         with self.progress.stage("start"):
-            labels = torch.from_numpy(self._kmeans(E).labels)
-            self._fit_cluster_head(E, labels)
+            found = self._found(E)
+            self.eps2 = found.eps2
+            labels = torch.from_numpy(found.labels)
+            self._fit_cluster_head(E, labels, self.config.head_start)
+        if self.config.labels == "crossfit":  # labels are a result of their own here, which training has to better
+            self._record(_MeanLosses(), _Renewal(self.network.judge(E), labels, found.b, _facts(found)), None)
         return labels
 
-    def _kmeans(self, E: Tensor) -> FirstLabels:
+    def _found(self, E: Tensor) -> FirstLabels:
+        """Find labels by the embeddings and the words, whatever the network says."""
+        return first_labels(E.numpy(), self.words, self.n_clusters, self.recipe, self.rng)
+
+    def _kmeans(self, E: Tensor) -> Clustering:
         points = F.normalize(E, dim=1) if self.config.unit_length else E
         return kmeans_labels(points.numpy(), self.n_clusters, self.rng, self.config.kmeans_starts)
 
-    def _fit_cluster_head(self, E: Tensor, labels: Tensor) -> None:
+    def _fit_cluster_head(self, E: Tensor, labels: Tensor, goal: float, every: bool = False) -> None:
         """Teach G_p alone, just long enough, the encoder fixed.
 
         A transport from a network that knows nothing yet follows it into collapse; from one that knows its labels
-        by heart it changes nothing. So G_p learns until it agrees with most labels and has all but a few clusters.
+        by heart it changes nothing. So G_p learns until it agrees with a share of the labels, the goal, and predicts
+        all but a few clusters; or every one: then, after a while, half of what it sees is of those that it lacks.
         """
-        goal, head = self.config.head_start, self.network.cluster_head
-        device = self.network.encoder.device
+        head, device = self.network.cluster_head, self.network.encoder.device
         optimizer = torch.optim.Adam(head.parameters(), lr=self.config.head_lr)
-        for step in range(HEAD_START_STEPS if goal else 0):
+        half, missing = self.config.batch_size // 2, torch.empty(0, dtype=torch.int64)
+        for step in range((2 if every else 1) * HEAD_START_STEPS if goal else 0):
             if step % 25 == 0:
                 with torch.no_grad():
-                    clusters = head.eval()(E.to(device)).argmax(1).cpu()
-                agreed = (clusters == labels).float().mean()
-                if agreed >= goal and len(clusters.unique()) >= 0.98 * len(labels.unique()):
+                    found = head.eval()(E.to(device)).argmax(1).cpu()
+                enough = (found == labels).float().mean() >= goal or step >= HEAD_START_STEPS
+                if enough and len(found.unique()) >= (1 if every else 0.98) * len(labels.unique()):
                     break
+                if every and (enough or step > HEAD_START_STEPS // 3):
+                    missing = torch.isin(labels, found, invert=True).nonzero()[:, 0]
                 head.train()
             batch = torch.from_numpy(self.rng.integers(len(E), size=self.config.batch_size))
+            if len(missing):
+                batch[:half] = missing[torch.from_numpy(self.rng.integers(len(missing), size=half))]
             loss = F.cross_entropy(head(E[batch].to(device)), labels[batch].to(device))
             optimizer.zero_grad()
             loss.backward()
@@ -253,15 +271,29 @@ class _Training:
         first, second = views.draw(self.rng)
         return self.network.encoder.tokenize(first), self.network.encoder.tokenize(second)
 
+    def _renewed(self, prediction: Prediction) -> _Renewal:
+        """Renew the labels by what the network predicts, or beside it."""
+        if self.config.labels != "crossfit":
+            found = self._transport(prediction)
+            facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
+            return _Renewal(prediction, found.plan.argmax(1), found.b.numpy(), facts)
+        with self.progress.stage("renew"):
+            anew = self._found(prediction.E)
+            place = _matched(anew.labels, prediction.clusters.numpy(), self.n_clusters)
+            labels, b = torch.from_numpy(place[anew.labels]), np.empty_like(anew.b)
+            b[place] = anew.b
+            self._fit_cluster_head(prediction.E, labels, LEARNED, every=True)
+            return _Renewal(self.network.judge(prediction.E), labels, b, _facts(anew))
+
     def _transport(self, prediction: Prediction) -> Transport[Tensor]:
         """Turn predictions into pseudo-labels by the transport that the settings name, starting from the last one."""
         with self.progress.stage("renew"):
             config, log_p, start = self.config, prediction.log_p, self.potentials
             if config.labels == "saot":
-                found = saot(log_p, config.eps1, config.eps2, config.transport_method, start=start)
+                found = saot(log_p, config.eps1, self.eps2, config.transport_method, start=start)
             elif config.labels == "ot-near":
                 b = torch.from_numpy(self.b)
-                found = transport_near(log_p, b, config.eps1, config.eps2, config.transport_method, start=start)
+                found = transport_near(log_p, b, config.eps1, self.eps2, config.transport_method, start=start)
                 self.b = found.b.numpy()
             else:
                 if config.labels == "ot-average":
@@ -285,10 +317,9 @@ class _Training:
                 self.E = E
             return E
 
-    def _record(
-        self, losses: _MeanLosses, prediction: Prediction, transport: Transport[Any], changed: float | None
-    ) -> None:
+    def _record(self, losses: _MeanLosses, renewed: _Renewal, changed: float | None) -> None:
         """Write down what a renewal found, and show it to whoever watches."""
+        prediction = renewed.prediction
         self._show(prediction)
         loss_class, loss_instance = losses.means()
         entry = {
@@ -298,10 +329,9 @@ class _Training:
             "clusters": len(prediction.clusters.unique()),
             "changed": changed,
             "confidence": prediction.log_p.max(1).values.exp().mean().item(),
-            "smallest_class": float(transport.b.min()),
-            "largest_class": float(transport.b.max()),
-            "transport_residual": transport.residual,
-            "transport_steps": transport.iterations,
+            "smallest_class": float(renewed.b.min()),
+            "largest_class": float(renewed.b.max()),
+            **renewed.facts,
         }
         self.history.append(entry)
         logger.info(
@@ -334,6 +364,16 @@ class _Training:
         return TrainResult(network.eval(), final, b[order.numpy()], self.history, self.step, len(self.tokens), settled)
 
 
+@dataclass(frozen=True)
+class _Renewal:
+    """What the network predicts, the labels (N,) and class distribution (C,) from here on, and how they were found."""
+
+    prediction: Prediction
+    labels: Tensor
+    b: NDArray[np.float64]
+    facts: dict[str, Any]
+
+
 class _MeanLosses:
     """The mean of L_C and L_I over some steps."""
 
@@ -358,6 +398,26 @@ def _adam(network: Network, config: Config) -> torch.optim.Adam:
     if learning:
         groups.append({"params": learning, "lr": config.encoder_lr})
     return torch.optim.Adam(groups, fused=True)
+
+
+def _recipe(config: Config) -> Recipe:
+    """Return how first labels are to be found."""
+    return Recipe(**{field.name: getattr(config, field.name) for field in fields(Recipe)})
+
+
+def _facts(found: FirstLabels) -> dict[str, Any]:
+    """Return what the history tells of labels that were found anew."""
+    return {"start": found.start, "eps2": found.eps2, "agreement": found.agreement}
+
+
+def _matched(labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+    """Return which cluster each label is to be called after (C,), so that as many texts as can be keep theirs.
+
+    >>> _matched(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
+    array([1, 0])
+    """
+    common = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
+    return np.asarray(linear_sum_assignment(-common)[1], dtype=np.int64)
 
 
 def _random_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[np.float64]:
