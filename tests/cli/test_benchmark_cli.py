@@ -54,7 +54,7 @@ def test_a_changed_setting_makes_a_row_of_its_own(rstc: Any, tmp_path: Path) -> 
         (["run", "--methods", "lda"], "there is no method 'lda'; the methods are bow"),
         (["run", "--datasets", "sample", "--methods", "bow", "--set", "eps2=1"], "bow has no setting 'eps2'"),
         (["run", "--datasets", "sample", "--methods", "bow", "--time-limit", "soon"], "written 300s, 90m or 2h"),
-        (["sweep", "--param", "eps2", "--values", "a"], "eps2='a' is not a value for this setting"),
+        (["sweep", "--param", "eps2", "--values", "a"], "eps2='a' must be 'auto' or a number from 0 on"),
         (["sweep", "--param", "epsilon", "--values", "1"], "rstc-paper has no setting 'epsilon'"),
         (["table"], "there are no runs in benchmarks/store; `rstc benchmark run` makes them"),
         (["table", "--datasets", "twitter"], "there are no runs in benchmarks/store"),

@@ -50,7 +50,7 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     told = rstc("info", run)
     assert "trained on    120 texts" in told.stdout
     assert "default, 0" in told.stdout
-    assert "eps2=0.01" in told.stdout
+    assert "eps2=auto" in told.stdout
 
     labelled = rstc("predict", run, tickets, "--out", tmp_path / "new.csv")
     assert labelled.returncode == 0

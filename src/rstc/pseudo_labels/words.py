@@ -34,4 +34,5 @@ def topics(X: csr_matrix, rng: np.random.Generator) -> NDArray[np.float32]:
     if dimensions < 1 or X.nnz == 0:
         return np.zeros((X.shape[0], 1), dtype=np.float32)
     svd = TruncatedSVD(dimensions, random_state=int(rng.integers(2**31)))
-    return np.asarray(normalize(svd.fit_transform(X)), dtype=np.float32)
+    with np.errstate(invalid="ignore"):  # of texts that are all the same, it divides by their variance
+        return np.asarray(normalize(svd.fit_transform(X)), dtype=np.float32)
