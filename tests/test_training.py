@@ -232,8 +232,8 @@ def test_the_clusters_of_every_renewal_can_be_watched(texts_and_topics: Data, qu
 
 
 def test_labels_found_anew_keep_their_numbers(texts_and_topics: Data, quick: dict[str, Any]) -> None:
-    result = run(texts_and_topics[0], quick, renewals=5, max_steps=40, delta=0.0, stop_interval=1)
-    assert [entry["step"] for entry in result.history] == [0, 2, 10, 22, 40]
+    result = run(texts_and_topics[0], quick, renewals=3, max_steps=40, delta=0.0, stop_interval=1)
+    assert [entry["step"] for entry in result.history] == [0, 10, 40]
     assert all(entry["changed"] < 0.2 for entry in result.history[2:]), "renumbered, nearly all would have changed"
     assert all(entry["agreement"] > 0.9 for entry in result.history)
 
