@@ -23,10 +23,11 @@ from rstc.config import Config
 from rstc.errors import InputError
 from rstc.hardware import seeded
 from rstc.progress import Progress
-from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels, read_words
+from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
 from rstc.pseudo_labels.marginals import moving_average
 from rstc.pseudo_labels.transport import Transport, optimal_transport, saot, transport_near
+from rstc.pseudo_labels.words import read_words
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.losses import class_contrast, instance_contrast

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
-from threadpoolctl import threadpool_limits
 
 from rstc.errors import InputError
+from rstc.pseudo_labels.kmeans import fitted
 
 
 def count_matrix(texts: Sequence[str]) -> csr_matrix:
@@ -37,9 +37,7 @@ def sparse_kmeans(X: csr_matrix, n_clusters: int, rng: np.random.Generator, star
         )
     # Elkan's bounds give what Lloyd's steps give, and skip most of the distances where there are many clusters.
     kmeans = KMeans(n_clusters, n_init=starts, algorithm="elkan", random_state=int(rng.integers(2**31)))
-    # The threads of k-means add up in the order they finish; on one thread the same seed gives the same bits.
-    with threadpool_limits(limits=1, user_api="openmp"):
-        return np.asarray(kmeans.fit(X).labels_, dtype=np.int64)
+    return np.asarray(fitted(kmeans, X).labels_, dtype=np.int64)
 
 
 def _matrix(vectorizer: Any, texts: Sequence[str]) -> csr_matrix:

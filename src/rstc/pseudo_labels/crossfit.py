@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.special import log_softmax, softmax
 
+from rstc.pseudo_labels.neighbours import summed
 from rstc.pseudo_labels.transport import Transport, saot
 
 FOLDS = 3
@@ -103,7 +104,7 @@ def judged(known: Witnesses, Q: Floats, fold: NDArray[np.int64]) -> Floats:
         logits += WORDS_WEIGHT * log_softmax(_by_words(known.X, Q, fold), axis=1)
     P = softmax(logits, axis=1)
     if known.near is not None:
-        around = np.mean([P[column] for column in known.near.T], axis=0)
+        around = summed(P, known.near) / known.near.shape[1]
         P = (1 - NEIGHBOURS_SHARE) * P + NEIGHBOURS_SHARE * around
     return np.asarray(P, dtype=np.float32)
 
@@ -131,16 +132,17 @@ def _by_embedding(E: Floats, Q: Floats, fold: NDArray[np.int64]) -> Floats:
     All that is fitted is made of sums over texts, so leaving a fold out is a subtraction.
     """
     parts = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
-    sizes = [Q[rows].sum(0, dtype=np.float64) for rows in parts]  # (C,)
-    sums = [(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts]  # (C, D)
-    squares = [(E[rows].T @ E[rows]).astype(np.float64) for rows in parts]  # (D, D)
+    sizes = np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts])  # (folds, C)
+    sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
+    squares = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, D, D)
+    all_sizes, all_sums, all_squares = sizes.sum(0), sums.sum(0), squares.sum(0)
     logits = np.empty(Q.shape, dtype=np.float32)
     for f, rows in enumerate(parts):
         others = len(E) - len(rows)
-        size, total = sum(sizes) - sizes[f], sum(sums) - sums[f]
+        size, total = all_sizes - sizes[f], all_sums - sums[f]
         # One text more in each class, at the mean of all: the centre of a class of few texts is not to be trusted.
         means = (total + total.sum(0) / max(others, 1)) / (size + 1)[:, None]
-        covariance = (sum(squares) - squares[f] - (means * size[:, None]).T @ means) / max(others, 1)
+        covariance = (all_squares - squares[f] - (means * size[:, None]).T @ means) / max(others, 1)
         D = len(covariance)
         shrinkage = max(LEAST_SHRINKAGE, D / (D + others))
         covariance = (1 - shrinkage) * covariance + (shrinkage * np.trace(covariance) / D + 1e-9) * np.eye(D)
@@ -153,9 +155,10 @@ def _by_embedding(E: Floats, Q: Floats, fold: NDArray[np.int64]) -> Floats:
 def _by_words(X: csr_matrix, Q: Floats, fold: NDArray[np.int64]) -> Floats:
     """Return naive Bayes' log-likelihoods (N, C), each text's fitted without its fold."""
     parts = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
-    counts = [np.asarray(X[rows].T @ Q[rows]) for rows in parts]  # (V, C)
+    counts = [np.asarray(X[rows].T @ Q[rows]) for rows in parts]  # (V, C) each
+    total = sum(counts)
     logits = np.empty(Q.shape, dtype=np.float32)
     for f, rows in enumerate(parts):
-        weights = np.maximum(sum(counts) - counts[f], 0) + SMOOTHING
+        weights = np.maximum(total - counts[f], 0) + SMOOTHING
         logits[rows] = X[rows] @ np.log(weights / weights.sum(0))
     return logits

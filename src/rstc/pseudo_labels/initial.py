@@ -8,12 +8,11 @@ clusters tell more of the texts' neighbours.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
 from rstc.pseudo_labels.crossfit import Witnesses, crossfit
@@ -21,7 +20,7 @@ from rstc.pseudo_labels.kmeans import kmeans_labels, swapped_kmeans
 from rstc.pseudo_labels.linkage import linkage_labels
 from rstc.pseudo_labels.marginals import suggested_eps2
 from rstc.pseudo_labels.neighbours import nearest, smoothed, told_by_neighbours
-from rstc.pseudo_labels.words import tfidf, topics
+from rstc.pseudo_labels.words import Words
 
 logger = logging.getLogger("rstc")
 
@@ -74,20 +73,6 @@ class FirstLabels:
     eps2: float
     b: NDArray[np.float64]
     agreement: float | None
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words of the texts: TF-IDF (N, V) and in few dimensions (N, 200). They do not change while a run goes on."""
-
-    X: csr_matrix
-    topics: Floats
-
-
-def read_words(texts: Sequence[str], rng: np.random.Generator) -> Words:
-    """Return the words of texts."""
-    X = tfidf(texts)
-    return Words(X, topics(X, rng))
 
 
 def first_labels(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
@@ -26,6 +27,12 @@ class Clustering:
     inertia: float
 
 
+def fitted(kmeans: KMeans, points: NDArray[np.float32] | csr_matrix) -> KMeans:
+    """Fit k-means on one thread: several add up in the order they finish, one gives the same bits for the same seed."""
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return kmeans.fit(points)
+
+
 def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
     """Cluster embeddings (N, D) by k-means++, the best of `starts` runs.
 
@@ -37,14 +44,11 @@ def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Genera
     True
     """
     kmeans = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
-    # The threads of k-means add up in the order they finish; on one thread the same seed gives the same bits.
-    with threadpool_limits(limits=1, user_api="openmp"):
-        enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
-        if len(E) > enough:
-            sample = np.sort(rng.choice(len(E), enough, replace=False))
-            kmeans = KMeans(n_clusters, init=kmeans.fit(E[sample]).cluster_centers_, n_init=1)
-        kmeans.fit(E)
-    return _clustering(kmeans)
+    enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
+    if len(E) <= enough:
+        return _clustering(fitted(kmeans, E))
+    sample = np.sort(rng.choice(len(E), enough, replace=False))
+    return _moved(E, fitted(kmeans, E[sample]).cluster_centers_)
 
 
 def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> Clustering:
@@ -121,8 +125,7 @@ def _between(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
 
 def _moved(points: NDArray[np.float32], centres: NDArray[np.float32], steps: int = 300) -> Clustering:
     """Return k-means from given centres on."""
-    with threadpool_limits(limits=1, user_api="openmp"):
-        return _clustering(KMeans(len(centres), init=centres, n_init=1, max_iter=steps).fit(points))
+    return _clustering(fitted(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points))
 
 
 def _clustering(kmeans: KMeans) -> Clustering:

@@ -15,7 +15,8 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+
+from rstc.pseudo_labels.kmeans import fitted
 
 MICRO_CLUSTERS = 1500
 MICRO_CLUSTERS_A_CLUSTER = 4
@@ -42,9 +43,9 @@ def linkage_labels(points: NDArray[np.float32], n_clusters: int, rng: np.random.
 
 def _micro_clusters(points: NDArray[np.float32], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     kmeans = KMeans(n, init="random", n_init=1, max_iter=LLOYD_STEPS, random_state=int(rng.integers(2**31)))
-    with threadpool_limits(limits=1, user_api="openmp"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of duplicates, for which fewer will do
-        labels = kmeans.fit(points).labels_
+        labels = fitted(kmeans, points).labels_
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 

@@ -39,12 +39,20 @@ def nearest(E: NDArray[np.float32], X: csr_matrix | None, k: int, share: float =
     return found
 
 
-def smoothed(points: NDArray[np.float32], near: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return each point averaged with its neighbours, at length one: what a text shares with them stays."""
-    total = points[near[:, 0]].copy()
+def summed(points: NDArray[np.float32], near: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the sum of each text's neighbours (N, D), itself included.
+
+    One neighbour after the other: as an array of all neighbours' points it would take k times the memory.
+    """
+    total = points[near[:, 0]]
     for column in near.T[1:]:
         total += points[column]
-    return np.asarray(normalize(total, copy=False))
+    return total
+
+
+def smoothed(points: NDArray[np.float32], near: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return each point averaged with its neighbours, at length one: what a text shares with them stays."""
+    return np.asarray(normalize(summed(points, near), copy=False))
 
 
 def told_by_neighbours(labels: NDArray[np.int64], near: NDArray[np.int64]) -> float:

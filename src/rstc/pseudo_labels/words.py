@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,20 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 TOPICS = 200  # dimensions of the words' own space
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of the texts: TF-IDF (N, V) and in few dimensions (N, 200). They do not change while a run goes on."""
+
+    X: csr_matrix
+    topics: NDArray[np.float32]
+
+
+def read_words(texts: Sequence[str], rng: np.random.Generator) -> Words:
+    """Return the words of texts."""
+    X = tfidf(texts)
+    return Words(X, topics(X, rng))
 
 
 def tfidf(texts: Sequence[str]) -> csr_matrix:
