@@ -12,7 +12,11 @@ def last_step(n_texts: int, config: Config) -> int:
 
     >>> last_step(450, Config(batch_size=200, max_steps=100, max_epochs=20))
     40
+    >>> last_step(450, Config(trainable_layers=0))  # labels that are found in a space that stays as it is, stay too
+    0
     """
+    if config.trainable_layers == 0 and config.labels == "crossfit" and config.class_contrast:
+        return 0
     if config.max_epochs == 0:
         return config.max_steps
     return min(config.max_steps, config.max_epochs * max(n_texts // config.batch_size, 1))

@@ -25,23 +25,20 @@ from rstc.hardware import seeded
 from rstc.progress import Progress
 from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
-from rstc.pseudo_labels.marginals import moving_average
-from rstc.pseudo_labels.transport import Transport, optimal_transport, saot, transport_near
+from rstc.pseudo_labels.renewal import TransportedLabels
 from rstc.pseudo_labels.words import read_words
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.losses import class_contrast, instance_contrast
 from rstc.representation.network import Network, Prediction
 from rstc.representation.states import StateCache
+from rstc.representation.teaching import give_head_start, teach_by_heart
 from rstc.representation.views import Views
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
 
 Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
-
-HEAD_START_STEPS = 3000  # the most steps that G_p alone is given to learn labels
-LEARNED = 0.95  # of labels found beside the network, G_p learns this share before it speaks for them
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ def train(
     progress = progress or Progress()
     learners = _learners(texts, n_clusters, config.max_texts, rng)
     steps = last_step(len(learners), config)
-    if config.class_contrast and contrast_steps(config) >= steps:
+    if config.class_contrast and contrast_steps(config) >= max(steps, 1):
         raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
@@ -116,18 +113,16 @@ class _Training:
             self.all_tokens = encoder.tokenize(texts)
             self.tokens = [self.all_tokens[i] for i in learners]
         self.cache = StateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_cut else None
-        self.E: Tensor | None = None  # of an encoder that does not learn, once it is known
+        self.E: Tensor | None = None  # of an encoder that does not learn, once it is known...
+        self.found: FirstLabels | None = None  # ...and what is found in it
         self.batches = self._batches(views.of(learners))
         self.optimizer = _adam(self.network, config)
         # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
         self.scaler = torch.amp.GradScaler(encoder.device.type, enabled=encoder.precision == torch.float16)
-        self.b = _random_distribution(n_clusters, rng)  # where a transport needs one to begin with
-        if config.labels == "ot-uniform":
-            self.b = np.full(n_clusters, 1 / n_clusters)
+        self.transports = TransportedLabels(config.labels, n_clusters, config.eps1, config.transport_method, rng)
         self.recipe = _recipe(config)
         # They do not learn, so they are read once.
         self.words = read_words([texts[i] for i in learners], rng) if config.words and config.class_contrast else None
-        self.potentials: Tensor | None = None  # of the last transport, for the next to start from
         self.history: list[dict[str, Any]] = []
         self.step, self.last_step = 0, last_step(len(learners), config)
 
@@ -142,7 +137,7 @@ class _Training:
         stop_test, losses = StopTest(config.stop_interval), _MeanLosses()
         while True:
             if self.step in renewals or self.step == self.last_step:
-                renewed = self._renewed(self._predict())
+                renewed = self._renewed(labels, self._predict())
                 changed = stop_test.share_changed(self.step, renewed.prediction.clusters)
                 settled = changed is not None and changed < config.delta
                 self._record(losses, renewed, changed)
@@ -162,7 +157,7 @@ class _Training:
         head.centroids.copy_(torch.from_numpy(found.centres))
         self.network = Network(self.network.encoder, head, self.network.projector)
         prediction = self._predict()
-        self._show(prediction)
+        self._show(prediction.clusters)
         sizes = prediction.clusters.bincount(minlength=self.n_clusters).double() / len(E)
         return self._finish(prediction, sizes.numpy(), settled=False)
 
@@ -182,47 +177,24 @@ class _Training:
         with self.progress.stage("start"):
             found = self._found(E)
             self.eps2 = found.eps2
-            labels = torch.from_numpy(found.labels)
-            self._fit_cluster_head(E, labels, self.config.head_start)
-        if self.config.labels == "crossfit":  # labels are a result of their own here, which training has to better
-            self._record(_MeanLosses(), _Renewal(self.network.judge(E), labels, found.b, _facts(found)), None)
+            labels, head, config = torch.from_numpy(found.labels), self.network.cluster_head, self.config
+            give_head_start(head, E, labels, config.head_start, config.batch_size, config.head_lr, self.rng)
+        if config.labels == "crossfit":  # labels are a result of their own here, which training has to better
+            self._record(_MeanLosses(), _Renewal(self.network.judge(E), labels, labels, found.b, _facts(found)), None)
         return labels
 
-    def _found(self, E: Tensor) -> FirstLabels:
-        """Find labels by the embeddings and the words, whatever the network says."""
-        return first_labels(E.numpy(), self.words, self.n_clusters, self.recipe, self.rng)
+    def _found(self, E: Tensor, before: NDArray[np.int64] | None = None) -> FirstLabels:
+        """Find labels by the embeddings and the words, whatever the network says; or stay with those from before."""
+        if self.found is not None:
+            return self.found
+        found = first_labels(E.numpy(), self.words, self.n_clusters, self.recipe, self.rng, before)
+        if not self.network.encoder.learns:
+            self.found = found
+        return found
 
     def _kmeans(self, E: Tensor) -> Clustering:
         points = F.normalize(E, dim=1) if self.config.unit_length else E
         return kmeans_labels(points.numpy(), self.n_clusters, self.rng, self.config.kmeans_starts)
-
-    def _fit_cluster_head(self, E: Tensor, labels: Tensor, goal: float, every: bool = False) -> None:
-        """Teach G_p alone, just long enough, the encoder fixed.
-
-        A transport from a network that knows nothing yet follows it into collapse; from one that knows its labels
-        by heart it changes nothing. So G_p learns until it agrees with a share of the labels, the goal, and predicts
-        all but a few clusters; or every one: then, after a while, half of what it sees is of those that it lacks.
-        """
-        head, device = self.network.cluster_head, self.network.encoder.device
-        optimizer = torch.optim.Adam(head.parameters(), lr=self.config.head_lr)
-        half, missing = self.config.batch_size // 2, torch.empty(0, dtype=torch.int64)
-        for step in range((2 if every else 1) * HEAD_START_STEPS if goal else 0):
-            if step % 25 == 0:
-                with torch.no_grad():
-                    found = head.eval()(E.to(device)).argmax(1).cpu()
-                enough = (found == labels).float().mean() >= goal or step >= HEAD_START_STEPS
-                if enough and len(found.unique()) >= (1 if every else 0.98) * len(labels.unique()):
-                    break
-                if every and (enough or step > HEAD_START_STEPS // 3):
-                    missing = torch.isin(labels, found, invert=True).nonzero()[:, 0]
-                head.train()
-            batch = torch.from_numpy(self.rng.integers(len(E), size=self.config.batch_size))
-            if len(missing):
-                batch[:half] = missing[torch.from_numpy(self.rng.integers(len(missing), size=half))]
-            loss = F.cross_entropy(head(E[batch].to(device)), labels[batch].to(device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
 
     def _learn(self, labels: Tensor | None) -> tuple[float, float]:
         """Take one step on L_C + lambda_I L_I, or without labels on L_I alone; return both losses."""
@@ -272,37 +244,26 @@ class _Training:
         first, second = views.draw(self.rng)
         return self.network.encoder.tokenize(first), self.network.encoder.tokenize(second)
 
-    def _renewed(self, prediction: Prediction) -> _Renewal:
+    def _renewed(self, labels: Tensor, prediction: Prediction) -> _Renewal:
         """Renew the labels by what the network predicts, or beside it."""
-        if self.config.labels != "crossfit":
-            found = self._transport(prediction)
-            facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
-            return _Renewal(prediction, found.plan.argmax(1), found.b.numpy(), facts)
         with self.progress.stage("renew"):
-            anew = self._found(prediction.E)
-            place = _matched(anew.labels, prediction.clusters.numpy(), self.n_clusters)
-            labels, b = torch.from_numpy(place[anew.labels]), np.empty_like(anew.b)
-            b[place] = anew.b
-            self._fit_cluster_head(prediction.E, labels, LEARNED, every=True)
-            return _Renewal(self.network.judge(prediction.E), labels, b, _facts(anew))
+            return self._anew(labels, prediction) if self.config.labels == "crossfit" else self._transported(prediction)
 
-    def _transport(self, prediction: Prediction) -> Transport[Tensor]:
-        """Turn predictions into pseudo-labels by the transport that the settings name, starting from the last one."""
-        with self.progress.stage("renew"):
-            config, log_p, start = self.config, prediction.log_p, self.potentials
-            if config.labels == "saot":
-                found = saot(log_p, config.eps1, self.eps2, config.transport_method, start=start)
-            elif config.labels == "ot-near":
-                b = torch.from_numpy(self.b)
-                found = transport_near(log_p, b, config.eps1, self.eps2, config.transport_method, start=start)
-                self.b = found.b.numpy()
-            else:
-                if config.labels == "ot-average":
-                    self.b = moving_average(self.b, prediction.clusters.numpy())
-                b = torch.from_numpy(self.b)
-                found = optimal_transport(log_p, b, config.eps1, config.transport_method, start=start)
-            self.potentials = found.potentials
-            return found
+    def _transported(self, prediction: Prediction) -> _Renewal:
+        """Turn what the network predicts into labels."""
+        found = self.transports.renew(prediction.log_p, prediction.clusters.numpy(), self.eps2)
+        facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
+        return _Renewal(prediction, prediction.clusters, found.plan.argmax(1), found.b.numpy(), facts)
+
+    def _anew(self, before: Tensor, prediction: Prediction) -> _Renewal:
+        """Find labels in the learned space and teach them to the network."""
+        found = self._found(prediction.E, before.numpy())
+        place = _matched(found.labels, prediction.clusters.numpy(), self.n_clusters)
+        labels, b = torch.from_numpy(place[found.labels]), np.empty_like(found.b)
+        b[place] = found.b
+        teach_by_heart(self.network.cluster_head, prediction.E, labels, self.rng)
+        taught = self.network.judge(prediction.E)
+        return _Renewal(taught, taught.clusters, labels, b, _facts(found))
 
     def _predict(self) -> Prediction:
         return self.network.judge(self._embed("renew"))
@@ -320,16 +281,15 @@ class _Training:
 
     def _record(self, losses: _MeanLosses, renewed: _Renewal, changed: float | None) -> None:
         """Write down what a renewal found, and show it to whoever watches."""
-        prediction = renewed.prediction
-        self._show(prediction)
+        self._show(renewed.clusters)
         loss_class, loss_instance = losses.means()
         entry = {
             "step": self.step,
             "loss_class": loss_class,
             "loss_instance": loss_instance,
-            "clusters": len(prediction.clusters.unique()),
+            "clusters": len(renewed.clusters.unique()),
             "changed": changed,
-            "confidence": prediction.log_p.max(1).values.exp().mean().item(),
+            "confidence": renewed.prediction.log_p.max(1).values.exp().mean().item(),
             "smallest_class": float(renewed.b.min()),
             "largest_class": float(renewed.b.max()),
             **renewed.facts,
@@ -343,9 +303,9 @@ class _Training:
             "-" if changed is None else f"{changed:.1%}",
         )
 
-    def _show(self, prediction: Prediction) -> None:
+    def _show(self, clusters: Tensor) -> None:
         if self.watch:
-            self.watch(self.step, self.learners, prediction.clusters.numpy())
+            self.watch(self.step, self.learners, clusters.numpy())
 
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
         """Label all texts; number the clusters by size, the largest first, and settle close calls."""
@@ -367,9 +327,18 @@ class _Training:
 
 @dataclass(frozen=True)
 class _Renewal:
-    """What the network predicts, the labels (N,) and class distribution (C,) from here on, and how they were found."""
+    """Where the run is when labels are renewed.
+
+    Attributes:
+        prediction: what the network says.
+        clusters: the clusters so far, (N,): the network's, or the first labels where it has not learned them yet.
+        labels: what it is to learn from here on, (N,).
+        b: their class distribution, (C,).
+        facts: how they were found.
+    """
 
     prediction: Prediction
+    clusters: Tensor
     labels: Tensor
     b: NDArray[np.float64]
     facts: dict[str, Any]
@@ -419,12 +388,6 @@ def _matched(labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters:
     """
     common = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
     return np.asarray(linear_sum_assignment(-common)[1], dtype=np.int64)
-
-
-def _random_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw the class distribution that RSTC-OT holds fixed."""
-    b = rng.random(n_clusters) + 1e-3  # no class of size zero
-    return np.asarray(b / b.sum())
 
 
 def _learners(texts: Sequence[str], n_clusters: int, most: int, rng: np.random.Generator) -> Sequence[int]:

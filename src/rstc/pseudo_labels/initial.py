@@ -2,7 +2,8 @@
 
 Points are embeddings and words side by side, each averaged with its neighbours. k-means, repaired by swaps, finds even
 clusters in them; average linkage finds uneven ones. Both are improved by cross-fitted rounds, and the one stays whose
-clusters tell more of the texts' neighbours.
+clusters tell more of the texts' neighbours. In a space that has learned, labels are found anew in the same way, and the
+labels that it learned from compete with them.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class FirstLabels:
 
     Attributes:
         labels: (N,).
-        start: "kmeans" or "linkage".
+        start: "kmeans", "linkage", or "before" where the labels from before have stayed.
         eps2: the penalty's weight that was used.
         b: the class distribution, (C,): the transport's, or the shares of the labels if there was none.
         agreement: the share of texts whose label a model guesses that has not seen it; None without rounds.
@@ -76,9 +77,14 @@ class FirstLabels:
 
 
 def first_labels(
-    E: Floats, words: Words | None, n_clusters: int, recipe: Recipe, rng: np.random.Generator
+    E: Floats,
+    words: Words | None,
+    n_clusters: int,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    before: NDArray[np.int64] | None = None,
 ) -> FirstLabels:
-    """Find labels for texts by their embeddings (N, D) and words.
+    """Find labels for texts by their embeddings (N, D) and words; labels from before (N,), if any, are one more start.
 
     >>> rng = np.random.default_rng(0)
     >>> E = np.repeat(np.eye(3, dtype=np.float32), 10, axis=0) + 0.1 * rng.random((30, 3), dtype=np.float32)
@@ -92,7 +98,7 @@ def first_labels(
     words = words if recipe.words else None
     X = words.X if words else None
     near = None
-    if recipe.neighbours or recipe.start == "auto":
+    if recipe.neighbours or recipe.start == "auto" or before is not None:
         # More neighbours than half a cluster of mean size would blur the small ones.
         k = min(recipe.neighbours or NEIGHBOURS_TO_ASK, max(len(E) // (2 * n_clusters), 2))
         near = nearest(E, X, k, recipe.words / (1 + recipe.words))
@@ -109,17 +115,25 @@ def first_labels(
         sizes = np.bincount(labels, minlength=n_clusters)
         return suggested_eps2(sizes) if isinstance(recipe.eps2, str) else recipe.eps2
 
-    if recipe.start != "auto":
+    def tells_more(one: FirstLabels, other: FirstLabels) -> bool:
+        assert near is not None
+        more = told_by_neighbours(one.labels, near) - told_by_neighbours(other.labels, near)
+        logger.info("%s tells %+.4f of the neighbours' clusters beside %s", one.start, more, other.start)
+        return more > 0
+
+    if recipe.start == "auto":
+        even, uneven = (start(points, n_clusters, recipe, rng) for start in (_kmeans, _linkage))
+        best = improved(even, "kmeans", penalty(even))
+        # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for.
+        if tells_more(improved(uneven, "linkage", best.eps2), best):
+            best = improved(uneven, "linkage", penalty(uneven))
+    else:
         labels = _STARTS[recipe.start](points, n_clusters, recipe, rng)
-        return improved(labels, recipe.start, penalty(labels))
-    assert near is not None
-    even, uneven = (start(points, n_clusters, recipe, rng) for start in (_kmeans, _linkage))
-    # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for.
-    eps2 = penalty(even)
-    best, other = improved(even, "kmeans", eps2), improved(uneven, "linkage", eps2)
-    more = told_by_neighbours(other.labels, near) - told_by_neighbours(best.labels, near)
-    logger.info("linkage tells %+.4f of the neighbours' clusters beside k-means", more)
-    return improved(uneven, "linkage", penalty(uneven)) if more > 0 else best
+        best = improved(labels, recipe.start, penalty(labels))
+    if before is not None:
+        kept = improved(before, "before", penalty(before))
+        best = kept if tells_more(kept, best) else best
+    return best
 
 
 def _points(E: Floats, words: Words | None, recipe: Recipe, near: NDArray[np.int64] | None) -> Floats:
