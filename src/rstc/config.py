@@ -75,7 +75,7 @@ class Config:
     batch_size: int = 200  # [N] texts in a step
     encoder_lr: float = 1e-4  # learning rate of the encoder
     head_lr: float = 5e-4  # learning rate of G_p and G_z
-    max_steps: int = 100  # the most steps, those of L_I alone included
+    max_steps: int = 50  # the most steps, those of L_I alone included
     max_epochs: int = 20  # the most passes over the texts, for sets that are small; 0: no such limit
     delta: float = 0.01  # [delta] stop when fewer texts than this share change their cluster...
     stop_interval: int = 50  # ...between two renewals that are at least this many steps apart
