@@ -252,3 +252,23 @@ def test_the_sizes_at_the_start_set_eps2(texts_and_topics: Data, quick: dict[str
     uneven = run([text for text, topic in zip(texts, topics, strict=True) if topic == "parcel"] + rare, quick)
     assert uneven.history[0]["eps2"] < even
     assert run(texts, quick, eps2=0.05).history[0]["eps2"] == 0.05
+
+
+def test_a_frozen_encoder_takes_no_step_and_its_labels_stand(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
+    shown: list[np.ndarray] = []
+    config = make_config("default", {**quick, "trainable_layers": 0})
+    encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu")
+    result = train(
+        texts,
+        drawn_views(texts, 0.0, 0.1),
+        encoder,
+        4,
+        config,
+        np.random.default_rng(0),
+        watch=lambda step, rows, clusters: shown.append(clusters),
+    )
+    assert result.steps == 0
+    first, last = shown
+    assert (first == last).mean() > 0.99
+    assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.8

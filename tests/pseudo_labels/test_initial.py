@@ -71,3 +71,19 @@ def test_few_texts_are_no_error(n_clusters: int) -> None:
     E = normalize(np.random.default_rng(0).normal(size=(7, 6))).astype(np.float32)
     rng = np.random.default_rng(0)
     assert len(set(first_labels(E, read_words(texts, rng), n_clusters, AUTO, rng).labels)) == n_clusters
+
+
+def test_labels_from_before_stay_if_nothing_better_is_found() -> None:
+    E, truth = _crowds([300, 100, 40, 20, 15, 15])
+    even = replace(AUTO, words=0.0, start="kmeans", swaps=False, kmeans_starts=1)  # cuts the largest crowd in pieces
+    found = first_labels(E, None, 6, even, np.random.default_rng(3), before=truth)
+    assert found.start == "before"
+    assert adjusted_rand_score(truth, found.labels) > 0.95
+
+
+def test_labels_from_before_go_if_something_better_is_found() -> None:
+    E, truth = _crowds([60] * 6)
+    before = np.random.default_rng(0).permutation(truth)
+    found = first_labels(E, None, 6, replace(AUTO, words=0.0), np.random.default_rng(0), before=before)
+    assert found.start != "before"
+    assert adjusted_rand_score(truth, found.labels) > 0.95
