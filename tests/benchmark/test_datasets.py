@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rstc.benchmark.datasets import DATASETS, WHOLE_SETS, checksum_of, load, read, statistics, stratified
+from rstc.benchmark.datasets import DATASETS, WHOLE_SETS, checksum_of, load, read, statistics
 from rstc.errors import InputError
 
 
@@ -58,12 +58,3 @@ def test_the_checksum_is_of_the_rows_and_not_of_the_quoting(tmp_path: Path) -> N
     sums = {checksum_of(pd.read_csv(tmp_path / name, dtype=str)) for name in ("plain.csv", "quoted.csv")}
     assert sums == {checksum_of(table)}
     assert checksum_of(table.iloc[::-1]) not in sums
-
-
-def test_a_stratified_sample_keeps_shares_and_order_and_is_always_the_same() -> None:
-    table = pd.DataFrame({"label": ["a"] * 60 + ["b"] * 30 + ["c"] * 10, "text": [f"text {i}" for i in range(100)]})
-    sample = stratified(table, 50)
-    assert sample["label"].value_counts().to_dict() == {"a": 30, "b": 15, "c": 5}
-    places = [table["text"].tolist().index(text) for text in sample["text"]]
-    assert places == sorted(places)
-    assert stratified(table, 50).equals(sample)

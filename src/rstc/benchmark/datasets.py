@@ -1,22 +1,23 @@
-"""The sets: the eight of the paper's Table 3, fixed samples of two of them, and the small one that comes with rstc."""
+"""The sets: the eight of the paper's Table 3, others made of them, and the small one that comes with rstc."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from rstc.benchmark.variants import noisy, stratified, uneven
 from rstc.config import Imbalance
 from rstc.errors import InputError
 from rstc.files import user_cache
 from rstc.representation.views import WordDeletion
 
-SAMPLE_SIZE = 4000  # texts of a set whose name ends in -4k
 DELETED_SHARE = 0.1  # of the words, in the views of sets that come without views
 
 
@@ -30,7 +31,8 @@ class Dataset:
         imbalance: what the paper calls it.
         address: where its public home keeps it; empty if it needs no fetching.
         checksum: of its rows, as `checksum_of` computes it; the same for a download and for a local copy.
-        sample_of: the set that this one is a stratified sample of.
+        made_of: the set that this one is made of.
+        make: how it is made of the rows of that one.
     """
 
     name: str
@@ -38,7 +40,13 @@ class Dataset:
     imbalance: Imbalance
     address: str = ""
     checksum: str = ""
-    sample_of: str | None = None
+    made_of: str | None = None
+    make: Callable[[pd.DataFrame], pd.DataFrame] = lambda table: table
+
+    @property
+    def source(self) -> str:
+        """The set whose file it needs: another, or itself."""
+        return self.made_of or self.name
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class Loaded:
 
     Attributes:
         texts: the texts, N.
-        truth: the class of each text, N, for scoring only.
+        truth: the class of each text, N, for scoring only; empty for texts that belong to none and are not scored.
         views: view 1 and view 2, N each.
         views_from: "given" with the set, or "word deletion", drawn once from a fixed seed.
     """
@@ -60,11 +68,15 @@ class Loaded:
     @property
     def n_classes(self) -> int:
         """C, the number of classes."""
-        return len(set(self.truth))
+        return len(set(self.truth) - {""})
 
 
 _AUTHORS = "https://raw.githubusercontent.com/hmllmh/RSTC/HEAD/AugData/augmented-datasets/"
 _RAKIB = "https://raw.githubusercontent.com/rashadulrakib/short-text-clustering-enhancement/HEAD/data/"
+
+_SMALL = partial(stratified, size=4000)
+_UNEVEN = partial(uneven, ratio=10)
+_VERY_UNEVEN = partial(uneven, ratio=100)
 
 DATASETS = {
     one.name: one
@@ -126,12 +138,20 @@ DATASETS = {
             "2dcbf76eb97701ab90fde59c7f07ce3ccf8715e7bd7e133b5bed3b4d8dd3d67c",
         ),
         Dataset("sample", "the bundled sample", "light"),
-        Dataset("stackoverflow-4k", "StackOverflow-4k", "balanced", sample_of="stackoverflow"),
-        Dataset("agnews-4k", "AgNews-4k", "balanced", sample_of="agnews"),
+        Dataset("stackoverflow-4k", "StackOverflow-4k", "balanced", made_of="stackoverflow", make=_SMALL),
+        Dataset("agnews-4k", "AgNews-4k", "balanced", made_of="agnews", make=_SMALL),
+        Dataset("stackoverflow-10to1", "StackOverflow 10:1", "light", made_of="stackoverflow", make=_UNEVEN),
+        Dataset("stackoverflow-100to1", "StackOverflow 100:1", "heavy", made_of="stackoverflow", make=_VERY_UNEVEN),
+        Dataset("tweet-noisy", "Tweet with noise", "heavy", made_of="tweet", make=noisy),
+        Dataset("googlenews-t-noisy", "GoogleNews-T with noise", "heavy", made_of="googlenews-t", make=noisy),
+        Dataset("stackoverflow-noisy", "StackOverflow with noise", "balanced", made_of="stackoverflow", make=noisy),
+        Dataset("agnews-noisy", "AgNews with noise", "balanced", made_of="agnews", make=noisy),
     )
 }
 WHOLE_SETS = [name for name, one in DATASETS.items() if one.address]  # the paper's eight
 SMALL_SETS = ["tweet", "googlenews-t", "stackoverflow-4k", "agnews-4k"]  # on which every method can be run
+NOISY_SETS = [name for name in DATASETS if name.endswith("-noisy")]
+UNEVEN_SETS = ["stackoverflow", "stackoverflow-10to1", "stackoverflow-100to1"]
 
 
 def default_folder() -> Path:
@@ -150,7 +170,7 @@ def check_there(names: Iterable[str], folder: Path) -> None:
     """Refuse a folder that lacks the file of one of the sets."""
     for name in sorted(names):
         one = dataset(name)
-        file = f"{one.sample_of or one.name}.csv"
+        file = f"{one.source}.csv"
         if name != "sample" and not (folder / file).is_file():
             raise InputError(
                 f"there is no {file} in {folder}: run `rstc benchmark download`, or name a folder with --data"
@@ -160,9 +180,7 @@ def check_there(names: Iterable[str], folder: Path) -> None:
 def load(name: str, folder: Path) -> Loaded:
     """Read a set from a folder of local copies."""
     one = dataset(name)
-    table = read(one.sample_of or one.name, folder)
-    if one.sample_of:
-        table = stratified(table, SAMPLE_SIZE)
+    table = one.make(read(one.source, folder))
     texts = table["text"].tolist()
     if "text1" in table:
         views, origin = (table["text1"].tolist(), table["text2"].tolist()), "given"
@@ -206,18 +224,6 @@ def checksum_of(table: pd.DataFrame) -> str:
     return digest.hexdigest()
 
 
-def stratified(table: pd.DataFrame, size: int) -> pd.DataFrame:
-    """Return a fixed sample of rows in which each class has the share it has in the table, in the table's order."""
-    rng = np.random.default_rng(0)
-    rows = np.concatenate(
-        [
-            rng.choice(np.asarray(members), size=round(len(members) * size / len(table)), replace=False)
-            for _, members in sorted(table.groupby("label").indices.items())
-        ]
-    )
-    return table.iloc[np.sort(rows)].reset_index(drop=True)
-
-
 @dataclass(frozen=True)
 class Statistics:
     """A row of the paper's Table 3: classes, texts, mean words of a text, largest class over smallest."""
@@ -234,6 +240,6 @@ def statistics(texts: Sequence[str], truth: Sequence[str]) -> Statistics:
     >>> statistics(["late again", "where is it", "refund", "money back"], ["a", "a", "b", "a"])
     Statistics(C=2, N=4, A=2.0, R=3.0)
     """
-    sizes = pd.Series(list(truth)).value_counts()
+    sizes = pd.Series([label for label in truth if label]).value_counts()
     words = [len(text.split()) for text in texts]
     return Statistics(len(sizes), len(texts), float(np.mean(words)), float(sizes.max() / sizes.min()))

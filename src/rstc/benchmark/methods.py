@@ -88,7 +88,7 @@ def paper_settings(dataset: Dataset, schedule: str) -> dict[str, Any]:
     unfinished, and a solved transport follows a clustering network that knows nothing into collapse; so that network
     learns the first labels alone, first (`head_start`).
     """
-    eps2, renewals, contrast_steps = _BY_SET[dataset.sample_of or dataset.name]
+    eps2, renewals, contrast_steps = _BY_SET[dataset.source]
     settings = {"eps2": eps2, "head_start": 0.9, "renewals": round(renewals * _RENEWALS_REACHED)}
     if schedule == "paper":
         return settings | {"contrast_steps": contrast_steps}

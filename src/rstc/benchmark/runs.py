@@ -247,7 +247,8 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
 
 
 def _scores(truth: Sequence[str], clusters: NDArray[np.int64]) -> dict[str, Any]:
-    found = evaluate(truth, clusters.tolist())
+    scored = [row for row, label in enumerate(truth) if label]
+    found = evaluate([truth[row] for row in scored], clusters[scored].tolist())
     return {
         "acc": round(100 * found.acc, 3),
         "nmi": round(100 * found.nmi, 3),
