@@ -22,7 +22,8 @@ Data = Annotated[
 ]
 StoreFolder = Annotated[Path, typer.Option("--store", metavar="DIR", help="Where the results are, a JSON file a run.")]
 Datasets = Annotated[
-    str | None, typer.Option("--datasets", metavar="A,B", help="Names with commas between, or all, or small.")
+    str | None,
+    typer.Option("--datasets", metavar="A,B", help="Names with commas between, or all, small, uneven, noisy."),
 ]
 Methods = Annotated[str | None, typer.Option("--methods", metavar="A,B", help="Names with commas between, or all.")]
 Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds: 0, 1 and so on.")]
@@ -57,7 +58,9 @@ def run(
     not at all, and the same call goes on with what is missing.
 
     Sets: agnews, searchsnippets, stackoverflow, biomedical, googlenews-ts, googlenews-t, googlenews-s, tweet (`all` of
-    them); tweet, googlenews-t, stackoverflow-4k, agnews-4k (`small`); sample, which needs no download.
+    them); tweet, googlenews-t, stackoverflow-4k, agnews-4k (`small`); stackoverflow, stackoverflow-10to1,
+    stackoverflow-100to1 (`uneven`); tweet-noisy, googlenews-t-noisy, stackoverflow-noisy, agnews-noisy (`noisy`);
+    sample, which needs no download.
 
     Methods: bow, tfidf, stc2-lpi, self-train, kmeans-ic, sccl, sbert, rstc-ot, rstc-c, rstc-i, rstc-paper, rstc-m2,
     rstc-m3, sela, and rstc, our default. Those of the paper that train an encoder are squeezed for a CPU: one layer,
@@ -259,9 +262,10 @@ def _run_jobs(jobs: list[Any], store: Path, data: Path | None, at_a_time: int, t
 
 
 def _sets(names: str) -> list[str]:
-    from rstc.benchmark.datasets import SMALL_SETS, WHOLE_SETS, dataset
+    from rstc.benchmark.datasets import NOISY_SETS, SMALL_SETS, UNEVEN_SETS, WHOLE_SETS, dataset
 
-    return [dataset(name).name for name in _named(names, {"all": WHOLE_SETS, "small": SMALL_SETS})]
+    groups = {"all": WHOLE_SETS, "small": SMALL_SETS, "uneven": UNEVEN_SETS, "noisy": NOISY_SETS}
+    return [dataset(name).name for name in _named(names, groups)]
 
 
 def _named(names: str, groups: dict[str, list[str]]) -> list[str]:
