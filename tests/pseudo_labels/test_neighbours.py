@@ -7,8 +7,9 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels import neighbours
+from rstc.pseudo_labels import neighbours, proposals
 from rstc.pseudo_labels.neighbours import nearest, smoothed, told_by_neighbours
+from rstc.pseudo_labels.words import Words, read_words
 
 
 def test_neighbours_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,9 +19,42 @@ def test_neighbours_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch) ->
     similarity = 0.75 * E @ E.T + 0.25 * (X @ X.T).toarray()
     np.fill_diagonal(similarity, np.inf)
     expected = np.argsort(-similarity, axis=1)[:, :5]
-    assert np.array_equal(nearest(E, X, 5, share=0.25), expected)
+    words = Words(X, X.toarray())
+    assert np.array_equal(nearest(E, words, 5, share=0.25), expected)
     monkeypatch.setattr(neighbours, "NUMBERS_A_PIECE", 200)  # four rows at a time
-    assert np.array_equal(nearest(E, X, 5, share=0.25), expected)
+    assert np.array_equal(nearest(E, words, 5, share=0.25), expected)
+
+
+def _many(N: int = 3000) -> tuple[np.ndarray, Words]:
+    """Texts of twenty topics, seen by an encoder and by words."""
+    rng = np.random.default_rng(0)
+    topic = rng.integers(20, size=N)
+    E = normalize(rng.normal(size=(20, 32))[topic] + rng.normal(size=(N, 32))).astype(np.float32)
+    texts = [" ".join(f"word{t}x{w}" for w in rng.integers(30, size=6)) for t in topic]
+    return E, read_words(texts, rng)
+
+
+@pytest.mark.parametrize("by_words", [True, False])
+def test_an_index_finds_almost_the_same_neighbours(monkeypatch: pytest.MonkeyPatch, by_words: bool) -> None:
+    E, words = _many()
+    exact = nearest(E, words if by_words else None, 10)
+    monkeypatch.setattr(neighbours, "TEXTS_TO_COMPARE_ALL", 1000)
+    monkeypatch.setattr(proposals, "CELLS_TO_VISIT", 0.25)
+    found = nearest(E, words if by_words else None, 10)
+    assert np.array_equal(found[:, 0], np.arange(len(E)))
+    assert all(len(set(row)) == 10 for row in found)
+    common = np.mean([len(set(a) & set(b)) for a, b in zip(found.tolist(), exact.tolist(), strict=True)])
+    assert common > 9
+
+
+def test_many_texts_do_without_an_index(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    E, words = _many(300)
+    exact = nearest(E, words, 10)
+    monkeypatch.setattr(neighbours, "TEXTS_TO_COMPARE_ALL", 100)
+    monkeypatch.setattr(neighbours, "faiss_if_there", lambda: None)
+    with caplog.at_level("INFO", logger="rstc"):
+        assert np.array_equal(nearest(E, words, 10), exact)
+    assert "rstc[large]" in caplog.text
 
 
 def test_a_text_is_its_own_first_neighbour_even_among_duplicates() -> None:

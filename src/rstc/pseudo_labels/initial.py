@@ -101,7 +101,7 @@ def first_labels(
     if recipe.neighbours or recipe.start == "auto" or before is not None:
         # More neighbours than half a cluster of mean size would blur the small ones.
         k = min(recipe.neighbours or NEIGHBOURS_TO_ASK, max(len(E) // (2 * n_clusters), 2))
-        near = nearest(E, X, k, recipe.words / (1 + recipe.words))
+        near = nearest(E, words, k, recipe.words / (1 + recipe.words))
     points = _points(E, words, recipe, near if recipe.neighbours else None)
     known = Witnesses(E, X, near if recipe.neighbours else None)
 

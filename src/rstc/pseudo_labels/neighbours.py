@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import logging
+from types import ModuleType
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
+from rstc.pseudo_labels.proposals import NOBODY, faiss_if_there, proposals
+from rstc.pseudo_labels.words import Words
+
+logger = logging.getLogger("rstc")
+
 NUMBERS_A_PIECE = 2**24  # similarities that are held at a time
+TEXTS_TO_COMPARE_ALL = 50_000  # beyond, each text is compared with those that an index proposes, if there is one
+PROPOSALS_A_NEIGHBOUR = 4
+
+Floats = NDArray[np.float32]
 
 
-def nearest(E: NDArray[np.float32], X: csr_matrix | None, k: int, share: float = 0.5) -> NDArray[np.int64]:
+def nearest(E: Floats, words: Words | None, k: int, share: float = 0.5) -> NDArray[np.int64]:
     """Return the k most similar texts of each text, (N, k), most similar first: the text itself, then the others.
+
+    With many texts it needs faiss to be quick; then it misses a few neighbours.
 
     Args:
         E: embeddings of length one, (N, D).
-        X: words of length one, (N, V); None: the encoder alone decides.
+        words: of the texts; None: the encoder alone decides.
         k: how many, the text itself included.
         share: of the words in the similarity; the rest is the encoder's.
 
@@ -24,19 +37,49 @@ def nearest(E: NDArray[np.float32], X: csr_matrix | None, k: int, share: float =
     >>> nearest(E, None, 2).tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
-    N, k = len(E), min(k, len(E))
-    found = np.empty((N, k), dtype=np.int64)
-    vectors, rows = torch.from_numpy(np.ascontiguousarray(E)), max(1, NUMBERS_A_PIECE // N)
-    for start in range(0, N, rows):
-        part = slice(start, min(start + rows, N))
+    k = min(k, len(E))
+    if len(E) > TEXTS_TO_COMPARE_ALL:
+        if (faiss := faiss_if_there()) is not None:
+            return _nearest_proposed(faiss, E, words, k, share)
+        logger.info("comparing each text with each; `pip install rstc[large]` is quicker for so many")
+    found = np.empty((len(E), k), dtype=np.int64)
+    vectors = torch.from_numpy(np.ascontiguousarray(E))
+    for part in _pieces(len(E), len(E)):
         similarity = vectors[part] @ vectors.T  # (rows, N)
-        if X is not None:
+        if words is not None:
             similarity *= 1 - share
-            similarity += share * torch.from_numpy((X[part] @ X.T).toarray())
+            similarity += share * torch.from_numpy((words.X[part] @ words.X.T).toarray())
         own = torch.arange(part.start, part.stop)
-        similarity[own - start, own] = torch.inf  # before its duplicates
+        similarity[own - part.start, own] = torch.inf  # before its duplicates
         found[part] = similarity.topk(k, dim=1).indices.numpy()
     return found
+
+
+def _nearest_proposed(faiss: ModuleType, E: Floats, words: Words | None, k: int, share: float) -> NDArray[np.int64]:
+    """Return what `nearest` returns, looking at proposals only."""
+    proposed = proposals(faiss, E, words.X if words else None, PROPOSALS_A_NEIGHBOUR * k)
+    found = np.empty((len(E), k), dtype=np.int64)
+    for part in _pieces(len(E), proposed.shape[1] * E.shape[1]):
+        others = proposed[part]  # (rows, proposals)
+        own = np.arange(part.start, part.stop)[:, None]
+        similarity = np.einsum("rd,rpd->rp", E[part], E[others])
+        if words is not None:
+            mine = words.X[np.repeat(own, others.shape[1])]
+            common = np.asarray(mine.multiply(words.X[others.ravel()]).sum(1)).reshape(others.shape)
+            similarity = (1 - share) * similarity + share * common
+        similarity[others == own] = np.inf
+        similarity[others == NOBODY] = -np.inf
+        best = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+        found[part] = np.take_along_axis(others, best, axis=1)
+        found[part] = np.where(found[part] == NOBODY, own, found[part])
+        found[part, 0] = own[:, 0]  # of which the index might not think
+    return found
+
+
+def _pieces(N: int, numbers_a_row: int) -> list[slice]:
+    """Cut N rows into pieces, of which none holds too many numbers at a time."""
+    rows = max(1, NUMBERS_A_PIECE // numbers_a_row)
+    return [slice(start, min(start + rows, N)) for start in range(0, N, rows)]
 
 
 def summed(points: NDArray[np.float32], near: NDArray[np.int64]) -> NDArray[np.float32]:
