@@ -13,41 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rstc.benchmark.datasets import DATASETS, SMALL_SETS, WHOLE_SETS
-from rstc.benchmark.store import Store
-from rstc.benchmark.tables import render, result_table
+from rstc.benchmark.datasets import SMALL_SETS, WHOLE_SETS
+from store_tables import datasets_table, methods_table, table
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-STORE = ROOT / "benchmarks" / "store"
 IN_README = ("tfidf", "sbert", "kmeans-ic", "rstc-paper", "rstc")
 
 
 def read(name: str) -> dict[str, Any]:
     return json.loads((RESULTS / f"{name}.json").read_text())
-
-
-def table(head: str, rows: list[list[Any]]) -> str:
-    """Return a Markdown table; `head` names the columns, with bars between."""
-    columns = head.split("|")
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(str(cell).strip() for cell in line) + " |" for line in lines)
-
-
-def store_table(*datasets: str, methods: tuple[str, ...] | None = None) -> str:
-    """Return the table of some sets, and of some methods if they are named, from the store of runs."""
-    runs = [run for run in Store(STORE).runs() if methods is None or run["method"] in methods]
-    return render(result_table(runs, datasets), "markdown").rstrip()
-
-
-def datasets_table() -> str:
-    """Return the sets as the runs describe them; what only the texts tell is printed by `rstc benchmark datasets`."""
-    found = {run["dataset"]: run for run in Store(STORE).runs() if run["method"] == "rstc-paper"}
-    rows = [
-        [DATASETS[name].title, f"{run['texts']:,}", run["classes"], DATASETS[name].imbalance, run["views"]]
-        for name, run in sorted(found.items(), key=lambda one: list(DATASETS).index(one[0]))
-    ]
-    return table("set | texts | classes | imbalance | views of `rstc-paper` and SCCL", rows)
 
 
 def demo_screen() -> str:
@@ -58,12 +33,12 @@ def step_table() -> str:
     content = read("step")
     rows = [[row["step"], f"{row['seconds']:.2f}", f"{row['faster']:.1f}x"] for row in content["rows"]]
     same = f"Losses on the same batches without dropout differ by at most {content['largest_loss_difference']:.0e}."
-    return table("step | seconds | faster", rows) + f"\n\n{same}"
+    return table(["step", "seconds", "faster"], rows) + f"\n\n{same}"
 
 
 def encode_table() -> str:
     content = read("encode")
-    head = "encoder | texts a second | times `encode` | share of the matmul limit | equal labels"
+    head = ["encoder", "texts a second", "times `encode`", "share of the matmul limit", "equal labels"]
     rows = [
         [
             row["encoder"],
@@ -79,7 +54,18 @@ def encode_table() -> str:
 
 
 def transport_table() -> str:
-    head = "N | C | eps2 | Newton: seconds | residual | steps | alternation: seconds | residual | rounds | faster"
+    head = [
+        "N",
+        "C",
+        "eps2",
+        "Newton: seconds",
+        "residual",
+        "steps",
+        "alternation: seconds",
+        "residual",
+        "rounds",
+        "faster",
+    ]
     rows = []
     for row in read("transport")["rows"]:
         if row["problem"] == "saot":
@@ -119,7 +105,7 @@ def pot_table() -> str:
         for row in read("transport")["rows"]
         if row["problem"] == "fixed b"
     ]
-    return table("N | C | Newton: seconds | residual | POT: seconds | residual | faster", rows)
+    return table(["N", "C", "Newton: seconds", "residual", "POT: seconds", "residual", "faster"], rows)
 
 
 def end_to_end_table() -> str:
@@ -127,7 +113,7 @@ def end_to_end_table() -> str:
         [row["method"], f"{row['seconds']:.0f}", f"{row['passes']:.1f}", _acc_nmi(row), row["clusters"]]
         for row in read("end_to_end")["rows"]
     ]
-    return table("method | seconds | passes | ACC / NMI | clusters", rows)
+    return table(["method", "seconds", "passes", "ACC / NMI", "clusters"], rows)
 
 
 def stages_table() -> str:
@@ -138,7 +124,7 @@ def stages_table() -> str:
         [name, *(f"{sum(spent.get(stage, 0) for stage in stages):.0f}" for spent in (before, now))]
         for name, stages in names.items()
     ]
-    return table("stage | before | now", rows)
+    return table(["stage", "before", "now"], rows)
 
 
 def scale_table() -> str:
@@ -152,7 +138,7 @@ def scale_table() -> str:
         ]
         for row in sorted(read("scale")["rows"], key=lambda row: row["texts"])
     ]
-    return table("texts | of which train | seconds | milliseconds a text | peak memory, GB", rows)
+    return table(["texts", "of which train", "seconds", "milliseconds a text", "peak memory, GB"], rows)
 
 
 def layers_table() -> str:
@@ -166,7 +152,7 @@ def layers_table() -> str:
             row = found.get((name, layers))
             cells.append(f"{_acc_nmi(row)} ({row['passes']:.1f})" if row else "not run")
         rows.append([layers, *cells])
-    return table(" | ".join(["learning layers", *sets]), rows)
+    return table(["learning layers", *sets], rows)
 
 
 def _acc_nmi(row: dict[str, Any]) -> str:
@@ -179,15 +165,15 @@ def _seconds(seconds: float) -> str:
 
 FILLED = {
     "README.md": {
-        "results": lambda: store_table(*WHOLE_SETS[:4], methods=IN_README),
-        "results2": lambda: store_table(*WHOLE_SETS[4:], methods=IN_README),
+        "results": lambda: methods_table(*WHOLE_SETS[:4], methods=IN_README),
+        "results2": lambda: methods_table(*WHOLE_SETS[4:], methods=IN_README),
         "demo": demo_screen,
     },
     "docs/results.md": {
         "datasets": datasets_table,
-        "whole": lambda: store_table(*WHOLE_SETS[:4]),
-        "whole2": lambda: store_table(*WHOLE_SETS[4:]),
-        "small": lambda: store_table(*SMALL_SETS),
+        "whole": lambda: methods_table(*WHOLE_SETS[:4]),
+        "whole2": lambda: methods_table(*WHOLE_SETS[4:]),
+        "small": lambda: methods_table(*SMALL_SETS),
     },
     "docs/performance.md": {
         "step": step_table,

@@ -1,0 +1,148 @@
+"""Tables from the store of runs: methods by sets, and what our default does from its first labels on."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rstc.benchmark.datasets import DATASETS, NOISY_SETS, SMALL_SETS, UNEVEN_SETS, WHOLE_SETS
+from rstc.benchmark.store import Store
+from rstc.benchmark.tables import render, result_table
+
+STORE = Path(__file__).parent / "store"
+OURS = "rstc"
+
+# The best that we know of, as remembered from the article on COTC (2024), which trains on a GPU; not checked.
+BEST_PUBLISHED = {
+    "agnews": "87.6 / 67.1",
+    "searchsnippets": "90.3 / 77.1",
+    "stackoverflow": "87.8 / 79.2",
+    "biomedical": "53.2 / 46.1",
+    "googlenews-ts": "90.5 / 96.3",
+    "googlenews-t": "83.5 / 92.1",
+    "googlenews-s": "86.1 / 93.5",
+    "tweet": "91.3 / 95.1",
+}
+LINKAGE = {"neighbours": 0, "rounds": 0, "start": "linkage", "trainable_layers": 0, "words": 0.0}
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "the default": {},
+    "k-means as the only start": {"start": "kmeans"},
+    "linkage as the only start": {"start": "linkage"},
+    "no words": {"words": 0.0},
+    "no neighbours": {"neighbours": 0},
+    "no swaps": {"swaps": False},
+    "no rounds": {"rounds": 0},
+    "eps2 = 0.1": {"eps2": 0.1},
+    "labels by transport of predictions": {"labels": "saot", "renewals": 6},
+    "the encoder frozen": {"trainable_layers": 0},
+}
+
+Run = dict[str, Any]
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).strip() for cell in line) + " |" for line in lines)
+
+
+def methods_table(*datasets: str, methods: tuple[str, ...] | None = None) -> str:
+    """Return all methods on some sets, or some methods; of our default the ablations are left out."""
+    runs = [run for run in _runs() if methods is None or run["method"] in methods]
+    runs = [run for run in runs if run["method"] != OURS or not run["changes"]]
+    return render(result_table(runs, datasets), "markdown").rstrip()
+
+
+def datasets_table() -> str:
+    """Return the sets as the runs describe them; what only the texts tell is printed by `rstc benchmark datasets`."""
+    found = {run["dataset"]: run for run in _runs() if run["method"] == "rstc-paper"}
+    rows = [
+        [DATASETS[name].title, f"{run['texts']:,}", run["classes"], DATASETS[name].imbalance, run["views"]]
+        for name, run in sorted(found.items(), key=lambda one: list(DATASETS).index(one[0]))
+    ]
+    return table(["set", "texts", "classes", "imbalance", "views of `rstc-paper` and SCCL"], rows)
+
+
+def loop_table() -> str:
+    """Return what our default begins with and ends with on the eight sets, beside the best that was published."""
+    rows, starts, ends = [], [], []
+    for name in WHOLE_SETS:
+        runs = _of(name, OURS, {})
+        first, last = [run["curve"][0] for run in runs], [run["curve"][-1] for run in runs]
+        starts.append(_means(first))
+        ends.append(_means(last))
+        chosen = "k-means" if runs[0]["history"][0]["start"] == "kmeans" else "linkage"
+        rows.append([DATASETS[name].title, len(runs), chosen, _cell(first), _cell(last), BEST_PUBLISHED[name]])
+    mean = [" / ".join(f"{value:.1f}" for value in np.mean(values, axis=0)) for values in (starts, ends)]
+    rows.append(["mean", "", "", *mean, _mean_published()])
+    return table(["set", "seeds", "start of seed 0", "first labels", "after training", "best published"], rows)
+
+
+def ablation_table() -> str:
+    """Return what each step of the default is worth on the small sets."""
+    rows = [[title, *(_cell(_of(name, OURS, changes)) for name in SMALL_SETS)] for title, changes in ABLATIONS.items()]
+    return table(["", *(DATASETS[name].title for name in SMALL_SETS)], rows)
+
+
+def noise_table() -> str:
+    """Return k-means and our default on clean and on noisy texts."""
+    rows = []
+    for name in NOISY_SETS:
+        clean = DATASETS[name].source
+        cells = []
+        for method in ("sbert", OURS):
+            before, after = _of(clean, method, {}), _of(name, method, {})
+            cells += [_cell(before), _cell(after)]
+            cells.append(f"{_means(after)[0] - _means(before)[0]:+.1f}" if before and after else "")
+        rows.append([DATASETS[clean].title, *cells])
+    return table(["set", "k-means", "with noise", "ACC", "rstc", "with noise", "ACC"], rows)
+
+
+def uneven_table() -> str:
+    """Return k-means, average linkage and our default on the more and more uneven sets."""
+    methods = {"k-means": ("sbert", {}), "average linkage": (OURS, LINKAGE), "rstc": (OURS, {})}
+    rows = []
+    for title, (method, changes) in methods.items():
+        cells = []
+        for name in UNEVEN_SETS:
+            runs = _of(name, method, changes)
+            least = min((run["clusters"] for run in runs), default=0)
+            cells.append(f"{_cell(runs)}, {least} clusters" if runs else "")
+        rows.append([title, *cells])
+    heads = ["StackOverflow, 1:1", *(DATASETS[name].title for name in UNEVEN_SETS[1:])]
+    return table(["", *heads], rows)
+
+
+@cache
+def _runs() -> list[Run]:
+    return Store(STORE).runs()
+
+
+def _of(dataset: str, method: str, changes: dict[str, Any]) -> list[Run]:
+    """Return the runs of a method on a set, all seeds."""
+    asked = (dataset, method, changes)
+    return [run for run in _runs() if (run["dataset"], run["method"], run["changes"]) == asked]
+
+
+def _means(scores: list[Run]) -> list[float]:
+    return [float(np.mean([one[name] for one in scores])) for name in ("acc", "nmi")]
+
+
+def _cell(scores: list[Run]) -> str:
+    """Return the mean of ACC and NMI, with the standard deviation of several seeds."""
+    if not scores:
+        return ""
+    parts = []
+    for name in ("acc", "nmi"):
+        values = [one[name] for one in scores]
+        spread = f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
+        parts.append(f"{np.mean(values):.1f}{spread}")
+    return " / ".join(parts)
+
+
+def _mean_published() -> str:
+    values = [[float(part) for part in BEST_PUBLISHED[name].split(" / ")] for name in WHOLE_SETS]
+    return " / ".join(f"{value:.1f}" for value in np.mean(values, axis=0))
