@@ -57,17 +57,6 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     assert (tmp_path / "new.csv").read_bytes() == (run / "clusters.csv").read_bytes()
 
 
-def test_the_same_seed_in_two_processes_gives_the_same_bytes(
-    tickets: Path, settings: list[str], tmp_path: Path
-) -> None:
-    files = []
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        assert rstc("cluster", tickets, "-k", 4, "-o", tmp_path / name, "--seed", seed, *settings).returncode == 0
-        files.append((tmp_path / name / "clusters.csv").read_bytes())
-    assert files[0] == files[1]
-    assert files[0] != files[2]
-
-
 def test_texts_come_through_a_pipe(texts_and_topics: Any, settings: list[str], tmp_path: Path) -> None:
     done = rstc("cluster", "-", "-k", 4, "--out", "run", *settings, stdin="\n".join(texts_and_topics[0]), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -54,3 +54,10 @@ def test_no_goal_no_head_start(crowds: tuple[Tensor, Tensor]) -> None:
     learner, untaught = head(), head()
     give_head_start(learner, *crowds, 0.0, 50, 5e-4, np.random.default_rng(0))
     assert all(torch.equal(a, b) for a, b in zip(learner.parameters(), untaught.parameters(), strict=True))
+
+
+def test_it_gives_up_on_what_nobody_can_learn() -> None:
+    E, labels = torch.ones(40, 16), torch.arange(40) % 4
+    learner, rng = head(4), np.random.default_rng(0)
+    teach_by_heart(learner, E, labels, rng)
+    assert len(learner(E).argmax(1).unique()) == 1

@@ -14,6 +14,7 @@ ALMOST_ALL = 0.98  # of the clusters
 BY_HEART = 0.995  # of the labels
 BY_HEART_BATCH = 500
 BY_HEART_LR = 1e-3
+STEPS_WITHOUT_PROGRESS = 500
 
 
 def give_head_start(
@@ -40,22 +41,26 @@ def teach_by_heart(head: nn.Module, E: Tensor, labels: Tensor, rng: np.random.Ge
     """Teach a head (B, D) -> (B, C) all but a few of the labels (N,) of embeddings (N, D), and every cluster.
 
     For labels that are a result already: whatever the head does not learn of them is lost. So dropout, which would make
-    it forget, is off. When it has the labels, or time is up, but lacks some clusters, half of what it sees is of those.
+    it forget, is off. If it then lacks some clusters, it goes on, and half of what it sees is of those. It gives up
+    where nothing helps, as with equal texts of different labels.
     """
     optimizer = torch.optim.Adam(head.parameters(), lr=BY_HEART_LR)
-    head.eval()
-    half, missing = BY_HEART_BATCH // 2, torch.empty(0, dtype=torch.int64)
-    for step in range(2 * MOST_STEPS):
-        if step % STEPS_BETWEEN_LOOKS == 0:
-            found = _predicted(head, E)
-            if (found == labels).float().mean() >= BY_HEART or step >= MOST_STEPS:
+    half = BY_HEART_BATCH // 2
+    for clusters_only, goal in ((False, BY_HEART), (True, 0)):
+        best, best_step = -np.inf, 0
+        for step in range(MOST_STEPS):
+            if step % STEPS_BETWEEN_LOOKS == 0:
+                found = _predicted(head, E)
                 missing = torch.isin(labels, found, invert=True).nonzero()[:, 0]
-                if not len(missing):
+                reached = -float(len(missing)) if clusters_only else (found == labels).float().mean().item()
+                if reached > best:
+                    best, best_step = reached, step
+                if reached >= goal or step - best_step >= STEPS_WITHOUT_PROGRESS:
                     break
-        batch = torch.from_numpy(rng.integers(len(E), size=BY_HEART_BATCH))
-        if len(missing):
-            batch[:half] = missing[torch.from_numpy(rng.integers(len(missing), size=half))]
-        _learn(head, optimizer, E, labels, batch)
+            batch = torch.from_numpy(rng.integers(len(E), size=BY_HEART_BATCH))
+            if clusters_only:
+                batch[:half] = missing[torch.from_numpy(rng.integers(len(missing), size=half))]
+            _learn(head, optimizer, E, labels, batch)
 
 
 @torch.no_grad()
