@@ -63,7 +63,7 @@ class Config:
     eps1: float = 0.5  # [epsilon_1] weight of the plan's entropy
     eps2: float | Literal["auto"] = "auto"  # [epsilon_2] weight of the penalty on b; auto: by the sizes at the start
     transport_method: Literal["newton", "alternating"] = "newton"
-    renewals: int = 2  # Q is renewed at the steps last * (i / (renewals - 1))^2, but not at the first and the last
+    renewals: int = 2  # Q is renewed at the steps last * (i / (renewals - 1))^2 between first and last, and at the last
     first_renewal: int = 0  # no renewal before this many steps with L_C
 
     # the losses
@@ -105,8 +105,11 @@ class Config:
                 raise InputError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
         if self.eps2 != "auto" and (isinstance(self.eps2, str) or not self.eps2 >= 0):
             raise InputError(f"eps2={self.eps2!r} must be 'auto' or a number from 0 on")
-        if not self.unit_length and (self.words or self.neighbours or self.rounds):
-            raise InputError("unit_length=False goes with words=0, neighbours=0 and rounds=0 only")
+        beside = self.words or self.neighbours or self.rounds or self.start != "kmeans" or self.labels == "crossfit"
+        if not self.unit_length and beside:
+            raise InputError(
+                "unit_length=False goes with words=0, neighbours=0, rounds=0, start='kmeans' and labels of a transport"
+            )
         layers = self.trainable_layers
         if layers != "all" and (isinstance(layers, str) or layers < 0):
             raise InputError(f"trainable_layers={layers!r} must be 'all' or a number from 0 on")

@@ -119,7 +119,10 @@ class _Training:
         self.optimizer = _adam(self.network, config)
         # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
         self.scaler = torch.amp.GradScaler(encoder.device.type, enabled=encoder.precision == torch.float16)
-        self.transports = TransportedLabels(config.labels, n_clusters, config.eps1, config.transport_method, rng)
+        self.transports: TransportedLabels | None = None
+        if config.labels != "crossfit":
+            self.transports = TransportedLabels(config.labels, n_clusters, config.eps1, config.transport_method, rng)
+        self.eps2 = 0.0  # the first labels tell
         self.recipe = _recipe(config)
         # They do not learn, so they are read once.
         self.words = read_words([texts[i] for i in learners], rng) if config.words and config.class_contrast else None
@@ -247,11 +250,13 @@ class _Training:
     def _renewed(self, labels: Tensor, prediction: Prediction) -> _Renewal:
         """Renew the labels by what the network predicts, or beside it."""
         with self.progress.stage("renew"):
-            return self._anew(labels, prediction) if self.config.labels == "crossfit" else self._transported(prediction)
+            if self.transports is None:
+                return self._anew(labels, prediction)
+            return self._transported(self.transports, prediction)
 
-    def _transported(self, prediction: Prediction) -> _Renewal:
+    def _transported(self, transports: TransportedLabels, prediction: Prediction) -> _Renewal:
         """Turn what the network predicts into labels."""
-        found = self.transports.renew(prediction.log_p, prediction.clusters.numpy(), self.eps2)
+        found = transports.renew(prediction.log_p, prediction.clusters.numpy(), self.eps2)
         facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
         return _Renewal(prediction, prediction.clusters, found.plan.argmax(1), found.b.numpy(), facts)
 

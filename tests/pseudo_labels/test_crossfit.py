@@ -21,14 +21,18 @@ def crowds() -> tuple[np.ndarray, np.ndarray]:
     return normalize(E).astype(np.float32), np.repeat([0, 1, 2], 60)
 
 
-def test_a_judgement_does_not_depend_on_the_text_s_own_label(crowds: tuple[np.ndarray, np.ndarray]) -> None:
+@pytest.mark.parametrize("neighbours", [0, 10])
+def test_a_judgement_does_not_depend_on_the_text_s_own_label(
+    crowds: tuple[np.ndarray, np.ndarray], neighbours: int
+) -> None:
     E, truth = crowds
+    near = nearest(E, None, neighbours) if neighbours else None
     X = csr_matrix(np.abs(E))
     fold = np.arange(180) % 3
     Q = np.eye(3, dtype=np.float32)[truth]
-    before = judged(Witnesses(E, X, None), Q, fold)
+    before = judged(Witnesses(E, X, near), Q, fold)
     Q[0] = [0, 0, 1]
-    after = judged(Witnesses(E, X, None), Q, fold)
+    after = judged(Witnesses(E, X, near), Q, fold)
     own = fold == fold[0]
     assert after[own] == pytest.approx(before[own], abs=1e-6), "nor on those of its fold"
     assert not np.allclose(after[~own], before[~own], atol=1e-6)
@@ -37,19 +41,30 @@ def test_a_judgement_does_not_depend_on_the_text_s_own_label(crowds: tuple[np.nd
 def test_embeddings_are_judged_as_linear_discriminant_analysis_does(crowds: tuple[np.ndarray, np.ndarray]) -> None:
     E, truth = crowds
     fold = np.arange(180) % 3
-    found = module._by_embedding(E, np.eye(3, dtype=np.float32)[truth], fold).argmax(1)
-    for f in range(3):
+    fitted = module._discriminants(E, np.eye(3, dtype=np.float32)[truth], fold)
+    for f, (weights, bias) in enumerate(fitted):
         reference = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1, priors=[1 / 3] * 3)
         expected = reference.fit(E[fold != f], truth[fold != f]).predict(E[fold == f])
-        assert (found[fold == f] == expected).mean() > 0.95
+        found = (E[fold == f] @ weights - bias).argmax(1)
+        assert (found == expected).mean() > 0.95
+
+
+def test_many_classes_of_few_texts_are_judged_by_what_is_near() -> None:
+    rng = np.random.default_rng(0)
+    centres = normalize(rng.normal(size=(60, 64)))
+    truth = np.repeat(np.arange(60), 4)
+    E = normalize(centres[truth] + 0.05 * rng.normal(size=(240, 64))).astype(np.float32)
+    fold = np.tile(np.arange(3), 80)
+    P = judged(Witnesses(E, None, None), np.eye(60, dtype=np.float32)[truth], fold)
+    assert (P.argmax(1) == truth).mean() > 0.95
 
 
 def test_words_judge_by_how_often_a_class_uses_them() -> None:
     X = csr_matrix(np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=np.float32))
     Q = np.eye(2, dtype=np.float32)[[0, 0, 1, 1]]
-    logits = module._by_words(X, Q, np.array([0, 1, 0, 1]))
+    likelihoods = module._likelihoods(X, Q, np.array([0, 1, 0, 1]))[0]
     # the other fold has one text of each class, which has one word: (1 + 0.1) to (0 + 0.1) in 1.2
-    assert logits[0] == pytest.approx(np.log([1.1 / 1.2, 0.1 / 1.2]), abs=1e-6)
+    assert likelihoods[0] == pytest.approx(np.log([1.1 / 1.2, 0.1 / 1.2]), abs=1e-6)
 
 
 def test_rounds_mend_wrong_labels(crowds: tuple[np.ndarray, np.ndarray]) -> None:

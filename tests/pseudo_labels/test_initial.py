@@ -65,6 +65,7 @@ def test_same_generator_state_gives_the_same_labels() -> None:
     assert np.array_equal(first, second)
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("n_clusters", [2, 7])
 def test_few_texts_are_no_error(n_clusters: int) -> None:
     texts = ["late parcel", "where is my parcel", "refund", "refund please", "login fails", "cannot login", "hello"]

@@ -36,6 +36,7 @@ def _many(N: int = 3000) -> tuple[np.ndarray, Words]:
 
 @pytest.mark.parametrize("by_words", [True, False])
 def test_an_index_finds_almost_the_same_neighbours(monkeypatch: pytest.MonkeyPatch, by_words: bool) -> None:
+    pytest.importorskip("faiss")
     E, words = _many()
     exact = nearest(E, words if by_words else None, 10)
     monkeypatch.setattr(neighbours, "TEXTS_TO_COMPARE_ALL", 1000)

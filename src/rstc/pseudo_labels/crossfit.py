@@ -98,15 +98,24 @@ def crossfit(
 
 
 def judged(known: Witnesses, Q: Floats, fold: NDArray[np.int64]) -> Floats:
-    """Return P (N, C): what models fitted on the soft labels Q of the other folds and the neighbours say."""
-    logits = EMBEDDING_WEIGHT * _by_embedding(known.E, Q, fold)
-    if known.X is not None:
-        logits += WORDS_WEIGHT * log_softmax(_by_words(known.X, Q, fold), axis=1)
-    P = softmax(logits, axis=1)
-    if known.near is not None:
-        around = summed(P, known.near) / known.near.shape[1]
-        P = (1 - NEIGHBOURS_SHARE) * P + NEIGHBOURS_SHARE * around
-    return np.asarray(P, dtype=np.float32)
+    """Return P (N, C): what models fitted on the soft labels Q of the other folds say of a text and its neighbours."""
+    P = np.empty_like(Q)
+    by_embedding = _discriminants(known.E, Q, fold)
+    by_words = None if known.X is None else _likelihoods(known.X, Q, fold)
+    for f, rows in enumerate(_parts(fold)):
+        # Neighbours of other folds are judged anew for this one: by models that have not seen the labels of these rows.
+        asked = rows if known.near is None else np.unique(known.near[rows])
+        weights, bias = by_embedding[f]
+        logits = EMBEDDING_WEIGHT * (known.E[asked] @ weights - bias)
+        if known.X is not None and by_words is not None:
+            logits += WORDS_WEIGHT * log_softmax(known.X[asked] @ by_words[f], axis=1)
+        found = softmax(logits, axis=1)
+        P[rows] = found[np.searchsorted(asked, rows)]
+        if known.near is not None:
+            near = np.searchsorted(asked, known.near[rows])
+            P[rows] *= 1 - NEIGHBOURS_SHARE
+            P[rows] += NEIGHBOURS_SHARE / near.shape[1] * summed(found, near)
+    return P
 
 
 def filled(plan: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -126,39 +135,44 @@ def filled(plan: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(labels, dtype=np.int64)
 
 
-def _by_embedding(E: Floats, Q: Floats, fold: NDArray[np.int64]) -> Floats:
-    """Return linear discriminants (N, C), each text's fitted without its fold.
+def _discriminants(E: Floats, Q: Floats, fold: NDArray[np.int64]) -> list[tuple[Floats, Floats]]:
+    """Return linear discriminants for each fold, fitted without it: weights (D, C) and bias (C,).
 
     All that is fitted is made of sums over texts, so leaving a fold out is a subtraction.
     """
-    parts = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
+    parts = _parts(fold)
     sizes = np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts])  # (folds, C)
     sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
     squares = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, D, D)
     all_sizes, all_sums, all_squares = sizes.sum(0), sums.sum(0), squares.sum(0)
-    logits = np.empty(Q.shape, dtype=np.float32)
+    found = []
     for f, rows in enumerate(parts):
         others = len(E) - len(rows)
         size, total = all_sizes - sizes[f], all_sums - sums[f]
         # One text more in each class, at the mean of all: the centre of a class of few texts is not to be trusted.
         means = (total + total.sum(0) / max(others, 1)) / (size + 1)[:, None]
-        covariance = (all_squares - squares[f] - (means * size[:, None]).T @ means) / max(others, 1)
+        # Around these means, which are not quite those of the classes.
+        scatter = all_squares - squares[f] - total.T @ means - means.T @ total + (means * size[:, None]).T @ means
+        covariance = scatter / max(others, 1)
         D = len(covariance)
         shrinkage = max(LEAST_SHRINKAGE, D / (D + others))
         covariance = (1 - shrinkage) * covariance + (shrinkage * np.trace(covariance) / D + 1e-9) * np.eye(D)
         weights = np.linalg.solve(covariance, means.T)  # (D, C)
         bias = (means.T * weights).sum(0) / 2
-        logits[rows] = E[rows] @ weights.astype(np.float32) - bias.astype(np.float32)
-    return logits
+        found.append((weights.astype(np.float32), bias.astype(np.float32)))
+    return found
 
 
-def _by_words(X: csr_matrix, Q: Floats, fold: NDArray[np.int64]) -> Floats:
-    """Return naive Bayes' log-likelihoods (N, C), each text's fitted without its fold."""
-    parts = [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
-    counts = [np.asarray(X[rows].T @ Q[rows]) for rows in parts]  # (V, C) each
+def _likelihoods(X: csr_matrix, Q: Floats, fold: NDArray[np.int64]) -> list[Floats]:
+    """Return naive Bayes' log-likelihoods of words for each fold, fitted without it: (V, C)."""
+    counts = [np.asarray(X[rows].T @ Q[rows]) for rows in _parts(fold)]  # (V, C) each
     total = sum(counts)
-    logits = np.empty(Q.shape, dtype=np.float32)
-    for f, rows in enumerate(parts):
-        weights = np.maximum(total - counts[f], 0) + SMOOTHING
-        logits[rows] = X[rows] @ np.log(weights / weights.sum(0))
-    return logits
+    found = []
+    for own in counts:
+        weights = np.maximum(total - own, 0) + SMOOTHING
+        found.append(np.log(weights / weights.sum(0)))
+    return found
+
+
+def _parts(fold: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]

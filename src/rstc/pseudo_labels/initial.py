@@ -63,7 +63,7 @@ class FirstLabels:
 
     Attributes:
         labels: (N,).
-        start: "kmeans", "linkage", or "before" where the labels from before have stayed.
+        start: "kmeans", "linkage", or "before" where they come from the labels from before.
         eps2: the penalty's weight that was used.
         b: the class distribution, (C,): the transport's, or the shares of the labels if there was none.
         agreement: the share of texts whose label a model guesses that has not seen it; None without rounds.
@@ -97,13 +97,14 @@ def first_labels(
         E = np.asarray(normalize(E), dtype=np.float32)
     words = words if recipe.words else None
     X = words.X if words else None
-    near = None
-    if recipe.neighbours or recipe.start == "auto" or before is not None:
-        # More neighbours than half a cluster of mean size would blur the small ones.
-        k = min(recipe.neighbours or NEIGHBOURS_TO_ASK, max(len(E) // (2 * n_clusters), 2))
-        near = nearest(E, words, k, recipe.words / (1 + recipe.words))
-    points = _points(E, words, recipe, near if recipe.neighbours else None)
-    known = Witnesses(E, X, near if recipe.neighbours else None)
+    # More neighbours than half a cluster of mean size would blur the small ones.
+    k = min(recipe.neighbours, max(len(E) // (2 * n_clusters), 1))
+    near = around = None  # the neighbours to ask, and those of them to average with
+    if k or recipe.start == "auto" or before is not None:
+        near = nearest(E, words, max(k or NEIGHBOURS_TO_ASK, 2), recipe.words / (1 + recipe.words))
+        around = near[:, :k] if k else None
+    points = _points(E, words, recipe, around)
+    known = Witnesses(E, X, around)
 
     def improved(labels: NDArray[np.int64], start: str, eps2: float) -> FirstLabels:
         if not recipe.rounds:
@@ -125,8 +126,9 @@ def first_labels(
         even, uneven = (start(points, n_clusters, recipe, rng) for start in (_kmeans, _linkage))
         best = improved(even, "kmeans", penalty(even))
         # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for.
-        if tells_more(improved(uneven, "linkage", best.eps2), best):
-            best = improved(uneven, "linkage", penalty(uneven))
+        other = improved(uneven, "linkage", best.eps2)
+        if tells_more(other, best):
+            best = other if penalty(uneven) == other.eps2 else improved(uneven, "linkage", penalty(uneven))
     else:
         labels = _STARTS[recipe.start](points, n_clusters, recipe, rng)
         best = improved(labels, recipe.start, penalty(labels))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 TEXTS_TO_COMPETE_ON = 20_000
@@ -29,7 +31,8 @@ class Clustering:
 
 def fitted(kmeans: KMeans, points: NDArray[np.float32] | csr_matrix) -> KMeans:
     """Fit k-means on one thread: several add up in the order they finish, one gives the same bits for the same seed."""
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with threadpool_limits(limits=1, user_api="openmp"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of equal points, for which fewer clusters will do
         return kmeans.fit(points)
 
 

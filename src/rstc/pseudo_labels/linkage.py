@@ -7,14 +7,11 @@ are first gathered into micro-clusters.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from rstc.pseudo_labels.kmeans import fitted
 
@@ -43,10 +40,7 @@ def linkage_labels(points: NDArray[np.float32], n_clusters: int, rng: np.random.
 
 def _micro_clusters(points: NDArray[np.float32], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     kmeans = KMeans(n, init="random", n_init=1, max_iter=LLOYD_STEPS, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of duplicates, for which fewer will do
-        labels = fitted(kmeans, points).labels_
-    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+    return np.asarray(np.unique(fitted(kmeans, points).labels_, return_inverse=True)[1], dtype=np.int64)
 
 
 def _merges(means: NDArray[np.float32], sizes: NDArray[np.float64]) -> list[tuple[int, int, float]]:

@@ -72,7 +72,6 @@ def _nearest_proposed(faiss: ModuleType, E: Floats, words: Words | None, k: int,
         best = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
         found[part] = np.take_along_axis(others, best, axis=1)
         found[part] = np.where(found[part] == NOBODY, own, found[part])
-        found[part, 0] = own[:, 0]  # of which the index might not think
     return found
 
 

@@ -25,13 +25,12 @@ def faiss_if_there() -> ModuleType | None:
 
 
 def proposals(faiss: ModuleType, E: NDArray[np.float32], X: csr_matrix | None, n: int) -> NDArray[np.int64]:
-    """Return texts that may be near each text (N, n or 2n): by embeddings (N, D), by words (N, V), or by both.
+    """Return texts that may be near each text (N, n or 2n, and one): by embeddings (N, D), by words (N, V), or by both.
 
-    No text is proposed twice; NOBODY fills up where there are fewer.
+    Each text is among its own; none is proposed twice; NOBODY fills up where there are fewer.
     """
-    found = by_embedding(faiss, E, n)
-    if X is not None:
-        found = np.hstack([found, by_words(X, n)])
+    own = np.arange(len(E))[:, None]
+    found = np.hstack([own, by_embedding(faiss, E, n), *([] if X is None else [by_words(X, n)])])
     found.sort(axis=1)
     found[:, 1:][found[:, 1:] == found[:, :-1]] = NOBODY
     return found

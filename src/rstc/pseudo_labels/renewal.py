@@ -10,6 +10,8 @@ from torch import Tensor
 from rstc.pseudo_labels.marginals import moving_average
 from rstc.pseudo_labels.transport import Transport, optimal_transport, saot, transport_near
 
+SOURCES = ("saot", "ot-random", "ot-uniform", "ot-average", "ot-near")
+
 
 class TransportedLabels:
     """Transports of log P (N, C), one after the other, each beginning where the last one ended.
@@ -24,6 +26,8 @@ class TransportedLabels:
     """
 
     def __init__(self, source: str, n_clusters: int, eps1: float, method: str, rng: np.random.Generator) -> None:
+        if source not in SOURCES:
+            raise ValueError(f"source={source!r} is not one of {', '.join(SOURCES)}")
         self.source, self.eps1, self.method = source, eps1, method
         self.b = _random_distribution(n_clusters, rng)
         if source == "ot-uniform":

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 MOST_STEPS = 3000
 STEPS_BETWEEN_LOOKS = 25
+ROWS_A_PIECE = 8192  # of predictions that are held at a time
 ALMOST_ALL = 0.98  # of the clusters
 
 BY_HEART = 0.995  # of the labels
@@ -46,10 +47,11 @@ def teach_by_heart(head: nn.Module, E: Tensor, labels: Tensor, rng: np.random.Ge
     """
     optimizer = torch.optim.Adam(head.parameters(), lr=BY_HEART_LR)
     half = BY_HEART_BATCH // 2
+    look = max(STEPS_BETWEEN_LOOKS, len(E) // BY_HEART_BATCH)  # a look at all texts costs as much as many steps
     for clusters_only, goal in ((False, BY_HEART), (True, 0)):
         best, best_step = -np.inf, 0
         for step in range(MOST_STEPS):
-            if step % STEPS_BETWEEN_LOOKS == 0:
+            if step % look == 0:
                 found = _predicted(head, E)
                 missing = torch.isin(labels, found, invert=True).nonzero()[:, 0]
                 reached = -float(len(missing)) if clusters_only else (found == labels).float().mean().item()
@@ -65,8 +67,8 @@ def teach_by_heart(head: nn.Module, E: Tensor, labels: Tensor, rng: np.random.Ge
 
 @torch.no_grad()
 def _predicted(head: nn.Module, E: Tensor) -> Tensor:
-    logits: Tensor = head.eval()(E.to(_device(head)))
-    return logits.argmax(1).cpu()
+    head.eval()
+    return torch.cat([head(piece.to(_device(head))).argmax(1).cpu() for piece in E.split(ROWS_A_PIECE)])
 
 
 def _learn(head: nn.Module, optimizer: torch.optim.Optimizer, E: Tensor, labels: Tensor, batch: Tensor) -> None:
