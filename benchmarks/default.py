@@ -19,8 +19,8 @@ SEEDS = 3  # of the comparisons with k-means; the steps are shown on one
 def jobs() -> dict[str, list[Job]]:
     """Return the runs of each part."""
     return {
-        "starts": jobs_for(WHOLE_SETS, [OURS], 1, STARTS.values()),
-        "ablations": jobs_for(SMALL_SETS, [OURS], 1, ABLATIONS.values()),
+        "starts": jobs_for(WHOLE_SETS, [OURS], 1, [changes for _, changes in STARTS]),
+        "ablations": jobs_for(SMALL_SETS, [OURS], 1, [changes for _, changes in ABLATIONS]),
         "noise": jobs_for(NOISY_SETS, ["sbert", OURS], SEEDS),
         "uneven": jobs_for(UNEVEN_SETS, ["sbert", OURS], SEEDS) + jobs_for(UNEVEN_SETS, [OURS], SEEDS, [LINKAGE]),
     }

@@ -2,7 +2,7 @@
 
 First labels; then steps on L = L_C + lambda_I L_I (Eq. 7), and at growing intervals new labels for the whole set: as in
 the paper by transport of what the network predicts, or found anew in the learned space by models that have not seen
-them (crossfit). It stops when the clusters settle. True labels never come here.
+them (crossfit). With several renewals it stops when the clusters settle. True labels never come here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from rstc.config import Config
 from rstc.errors import InputError
 from rstc.hardware import seeded
+from rstc.history import MeanLosses, Renewal, contrast_entry, renewal_entry
 from rstc.progress import Progress
 from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
@@ -79,6 +80,8 @@ def train(
     learners = _learners(texts, n_clusters, config.max_texts, rng)
     steps = last_step(len(learners), config)
     if config.class_contrast and contrast_steps(config) >= max(steps, 1):
+        if steps == 0:
+            raise InputError("contrast_steps need layers that learn: trainable_layers=0 takes no step")
         raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
@@ -137,7 +140,7 @@ class _Training:
         self._contrast_only(contrast_steps(config))
         labels = self._first_labels()
         renewals = renewal_steps(self.last_step, config)
-        stop_test, losses = StopTest(config.stop_interval), _MeanLosses()
+        stop_test, losses = StopTest(config.stop_interval), MeanLosses()
         while True:
             if self.step in renewals or self.step == self.last_step:
                 renewed = self._renewed(labels, self._predict())
@@ -146,7 +149,7 @@ class _Training:
                 self._record(losses, renewed, changed)
                 if settled or self.step == self.last_step:
                     return self._finish(renewed.prediction, renewed.b, settled)
-                labels, losses = renewed.labels, _MeanLosses()
+                labels, losses = renewed.labels, MeanLosses()
                 del renewed  # as large as all texts times all clusters, and of no more use
             losses.add(*self._learn(labels))
 
@@ -166,13 +169,11 @@ class _Training:
 
     def _contrast_only(self, steps: int) -> None:
         """Take steps of L_I alone: the representation spreads before any label pulls at it."""
-        losses = _MeanLosses()
+        losses = MeanLosses()
         for _ in range(min(steps, self.last_step)):
             losses.add(*self._learn(None))
         if steps:
-            entry = {"step": self.step, "loss_class": None, "loss_instance": losses.means()[1]}
-            self.history.append(entry)
-            logger.info("step %d: L_I %.3f", self.step, entry["loss_instance"])
+            self.history.append(contrast_entry(self.step, losses))
 
     def _first_labels(self) -> Tensor:
         """Find labels and let G_p learn them, the encoder fixed."""
@@ -183,11 +184,11 @@ class _Training:
             labels, head, config = torch.from_numpy(found.labels), self.network.cluster_head, self.config
             give_head_start(head, E, labels, config.head_start, config.batch_size, config.head_lr, self.rng)
         if config.labels == "crossfit":  # labels are a result of their own here, which training has to better
-            self._record(_MeanLosses(), _Renewal(self.network.judge(E), labels, labels, found.b, _facts(found)), None)
+            self._record(MeanLosses(), Renewal(self.network.judge(E), labels, labels, found.b, _facts(found)), None)
         return labels
 
     def _found(self, E: Tensor, before: NDArray[np.int64] | None = None) -> FirstLabels:
-        """Find labels by the embeddings and the words, whatever the network says; or stay with those from before."""
+        """Find labels by the embeddings and the words, whatever the network says; or from those before."""
         if self.found is not None:
             return self.found
         found = first_labels(E.numpy(), self.words, self.n_clusters, self.recipe, self.rng, before)
@@ -247,20 +248,20 @@ class _Training:
         first, second = views.draw(self.rng)
         return self.network.encoder.tokenize(first), self.network.encoder.tokenize(second)
 
-    def _renewed(self, labels: Tensor, prediction: Prediction) -> _Renewal:
+    def _renewed(self, labels: Tensor, prediction: Prediction) -> Renewal:
         """Renew the labels by what the network predicts, or beside it."""
         with self.progress.stage("renew"):
             if self.transports is None:
                 return self._anew(labels, prediction)
             return self._transported(self.transports, prediction)
 
-    def _transported(self, transports: TransportedLabels, prediction: Prediction) -> _Renewal:
+    def _transported(self, transports: TransportedLabels, prediction: Prediction) -> Renewal:
         """Turn what the network predicts into labels."""
         found = transports.renew(prediction.log_p, prediction.clusters.numpy(), self.eps2)
         facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
-        return _Renewal(prediction, prediction.clusters, found.plan.argmax(1), found.b.numpy(), facts)
+        return Renewal(prediction, prediction.clusters, found.plan.argmax(1), found.b.numpy(), facts)
 
-    def _anew(self, before: Tensor, prediction: Prediction) -> _Renewal:
+    def _anew(self, before: Tensor, prediction: Prediction) -> Renewal:
         """Find labels in the learned space and teach them to the network."""
         found = self._found(prediction.E, before.numpy())
         place = _matched(found.labels, prediction.clusters.numpy(), self.n_clusters)
@@ -268,7 +269,7 @@ class _Training:
         b[place] = found.b
         teach_by_heart(self.network.cluster_head, prediction.E, labels, self.rng)
         taught = self.network.judge(prediction.E)
-        return _Renewal(taught, taught.clusters, labels, b, _facts(found))
+        return Renewal(taught, taught.clusters, labels, b, _facts(found))
 
     def _predict(self) -> Prediction:
         return self.network.judge(self._embed("renew"))
@@ -284,29 +285,10 @@ class _Training:
                 self.E = E
             return E
 
-    def _record(self, losses: _MeanLosses, renewed: _Renewal, changed: float | None) -> None:
+    def _record(self, losses: MeanLosses, renewed: Renewal, changed: float | None) -> None:
         """Write down what a renewal found, and show it to whoever watches."""
         self._show(renewed.clusters)
-        loss_class, loss_instance = losses.means()
-        entry = {
-            "step": self.step,
-            "loss_class": loss_class,
-            "loss_instance": loss_instance,
-            "clusters": len(renewed.clusters.unique()),
-            "changed": changed,
-            "confidence": renewed.prediction.log_p.max(1).values.exp().mean().item(),
-            "smallest_class": float(renewed.b.min()),
-            "largest_class": float(renewed.b.max()),
-            **renewed.facts,
-        }
-        self.history.append(entry)
-        logger.info(
-            "step %d: L_C %s, L_I %s, %d clusters, changed %s",
-            self.step,
-            *("-" if value is None else f"{value:.3f}" for value in (loss_class, loss_instance)),
-            entry["clusters"],
-            "-" if changed is None else f"{changed:.1%}",
-        )
+        self.history.append(renewal_entry(self.step, losses, renewed, changed))
 
     def _show(self, clusters: Tensor) -> None:
         if self.watch:
@@ -328,41 +310,6 @@ class _Training:
         with self.progress.stage("predict"):
             final = network.settle(self.all_tokens, network.judge(prediction.E))
         return TrainResult(network.eval(), final, b[order.numpy()], self.history, self.step, len(self.tokens), settled)
-
-
-@dataclass(frozen=True)
-class _Renewal:
-    """Where the run is when labels are renewed.
-
-    Attributes:
-        prediction: what the network says.
-        clusters: the clusters so far, (N,): the network's, or the first labels where it has not learned them yet.
-        labels: what it is to learn from here on, (N,).
-        b: their class distribution, (C,).
-        facts: how they were found.
-    """
-
-    prediction: Prediction
-    clusters: Tensor
-    labels: Tensor
-    b: NDArray[np.float64]
-    facts: dict[str, Any]
-
-
-class _MeanLosses:
-    """The mean of L_C and L_I over some steps."""
-
-    def __init__(self) -> None:
-        self._losses: list[tuple[float, float]] = []
-
-    def add(self, L_C: float, L_I: float) -> None:
-        self._losses.append((L_C, L_I))
-
-    def means(self) -> tuple[float | None, float | None]:
-        if not self._losses:
-            return None, None
-        L_C, L_I = np.mean(self._losses, axis=0)
-        return float(L_C), float(L_I)
 
 
 def _adam(network: Network, config: Config) -> torch.optim.Adam:

@@ -1,0 +1,83 @@
+"""What a run writes down on its way: where it was at each renewal of the labels, and the losses since the last."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from rstc.representation.network import Prediction
+
+logger = logging.getLogger("rstc")
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """Where the run is when labels are renewed.
+
+    Attributes:
+        prediction: what the network says.
+        clusters: the clusters so far, (N,): the network's, or the first labels where it has not learned them yet.
+        labels: what it is to learn from here on, (N,).
+        b: their class distribution, (C,).
+        facts: how they were found.
+    """
+
+    prediction: Prediction
+    clusters: Tensor
+    labels: Tensor
+    b: NDArray[np.float64]
+    facts: dict[str, Any]
+
+
+class MeanLosses:
+    """The mean of L_C and L_I over some steps."""
+
+    def __init__(self) -> None:
+        self._losses: list[tuple[float, float]] = []
+
+    def add(self, L_C: float, L_I: float) -> None:
+        """Take the losses of one more step."""
+        self._losses.append((L_C, L_I))
+
+    def means(self) -> tuple[float | None, float | None]:
+        """Return both means; None without steps."""
+        if not self._losses:
+            return None, None
+        L_C, L_I = np.mean(self._losses, axis=0)
+        return float(L_C), float(L_I)
+
+
+def contrast_entry(step: int, losses: MeanLosses) -> dict[str, Any]:
+    """Return, and log, where a run is after steps of L_I alone."""
+    entry = {"step": step, "loss_class": None, "loss_instance": losses.means()[1]}
+    logger.info("step %d: L_I %.3f", step, entry["loss_instance"])
+    return entry
+
+
+def renewal_entry(step: int, losses: MeanLosses, renewed: Renewal, changed: float | None) -> dict[str, Any]:
+    """Return, and log, where a run is at a renewal; `changed` is the share of texts in another cluster than before."""
+    loss_class, loss_instance = losses.means()
+    entry = {
+        "step": step,
+        "loss_class": loss_class,
+        "loss_instance": loss_instance,
+        "clusters": len(renewed.clusters.unique()),
+        "changed": changed,
+        "confidence": renewed.prediction.log_p.max(1).values.exp().mean().item(),
+        "smallest_class": float(renewed.b.min()),
+        "largest_class": float(renewed.b.max()),
+        **renewed.facts,
+    }
+    logger.info(
+        "step %d: L_C %s, L_I %s, %d clusters, changed %s",
+        step,
+        *("-" if value is None else f"{value:.3f}" for value in (loss_class, loss_instance)),
+        entry["clusters"],
+        "-" if changed is None else f"{changed:.1%}",
+    )
+    return entry
