@@ -9,7 +9,6 @@ labels that it learned from compete with them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,49 +92,89 @@ def first_labels(
     >>> sorted(np.bincount(found.labels).tolist())
     [10, 10, 10]
     """
-    if recipe.unit_length:
-        E = np.asarray(normalize(E), dtype=np.float32)
-    words = words if recipe.words else None
-    X = words.X if words else None
-    # More neighbours than half a cluster of mean size would blur the small ones.
-    k = min(recipe.neighbours, max(len(E) // (2 * n_clusters), 1))
-    near = around = None  # the neighbours to ask, and those of them to average with
-    if k or recipe.start == "auto" or before is not None:
-        near = nearest(E, words, max(k or NEIGHBOURS_TO_ASK, 2), recipe.words / (1 + recipe.words))
-        around = near[:, :k] if k else None
-    points = _points(E, words, recipe, around)
-    known = Witnesses(E, X, around)
+    search = _Search.of(E, words, n_clusters, recipe, rng, ask=recipe.start == "auto" or before is not None)
+    if recipe.start == "auto":
+        best = search.from_both_starts()
+    else:
+        best = search.improved(recipe.start, search.start(recipe.start))
+    if before is not None:
+        kept = search.improved("before", before)
+        best = kept if search.tells_more(kept, best) else best
+    return best
 
-    def improved(labels: NDArray[np.int64], start: str, eps2: float) -> FirstLabels:
-        if not recipe.rounds:
-            return FirstLabels(labels, start, eps2, np.bincount(labels, minlength=n_clusters) / len(labels), None)
-        found = crossfit(known, labels, n_clusters, recipe.eps1, eps2, recipe.rounds, rng)
+
+@dataclass(frozen=True)
+class _Search:
+    """What a search for labels needs all the way.
+
+    Attributes:
+        points: where starts look for clusters, (N, D).
+        known: what rounds judge by.
+        near: the neighbours that are asked which of two clusterings is better, (N, k).
+    """
+
+    points: Floats
+    known: Witnesses
+    near: NDArray[np.int64] | None
+    n_clusters: int
+    recipe: Recipe
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls, E: Floats, words: Words | None, n_clusters: int, recipe: Recipe, rng: np.random.Generator, ask: bool
+    ) -> _Search:
+        """Find the neighbours and with them the points."""
+        if recipe.unit_length:
+            E = np.asarray(normalize(E), dtype=np.float32)
+        words = words if recipe.words else None
+        # More neighbours than half a cluster of mean size would blur the small ones.
+        k = min(recipe.neighbours, max(len(E) // (2 * n_clusters), 1))
+        near = around = None
+        if k or ask:
+            near = nearest(E, words, max(k or NEIGHBOURS_TO_ASK, 2), recipe.words / (1 + recipe.words))
+            around = near[:, :k] if k else None
+        known = Witnesses(E, words.X if words else None, around)
+        return cls(_points(E, words, recipe, around), known, near, n_clusters, recipe, rng)
+
+    def start(self, name: str) -> NDArray[np.int64]:
+        """Return the labels of k-means or of linkage."""
+        if name == "linkage":
+            return linkage_labels(self.points, self.n_clusters, self.rng)
+        if self.recipe.swaps:
+            return swapped_kmeans(self.points, self.n_clusters, self.rng).labels
+        return kmeans_labels(self.points, self.n_clusters, self.rng, self.recipe.kmeans_starts).labels
+
+    def improved(self, start: str, labels: NDArray[np.int64], eps2: float | None = None) -> FirstLabels:
+        """Improve labels by rounds, under a given penalty or the one that fits their sizes."""
+        eps2 = self.penalty(labels) if eps2 is None else eps2
+        if not self.recipe.rounds:
+            return FirstLabels(labels, start, eps2, np.bincount(labels, minlength=self.n_clusters) / len(labels), None)
+        recipe = self.recipe
+        found = crossfit(self.known, labels, self.n_clusters, recipe.eps1, eps2, recipe.rounds, self.rng)
         return FirstLabels(found.labels, start, eps2, found.transport.b, found.agreement)
 
-    def penalty(labels: NDArray[np.int64]) -> float:
-        sizes = np.bincount(labels, minlength=n_clusters)
-        return suggested_eps2(sizes) if isinstance(recipe.eps2, str) else recipe.eps2
+    def penalty(self, labels: NDArray[np.int64]) -> float:
+        """Return eps2 for labels."""
+        sizes = np.bincount(labels, minlength=self.n_clusters)
+        return suggested_eps2(sizes) if isinstance(self.recipe.eps2, str) else self.recipe.eps2
 
-    def tells_more(one: FirstLabels, other: FirstLabels) -> bool:
-        assert near is not None
-        more = told_by_neighbours(one.labels, near) - told_by_neighbours(other.labels, near)
+    def from_both_starts(self) -> FirstLabels:
+        """Return what k-means or what linkage leads to, whichever is better."""
+        even, uneven = self.start("kmeans"), self.start("linkage")
+        best = self.improved("kmeans", even)
+        # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for.
+        other = self.improved("linkage", uneven, best.eps2)
+        if not self.tells_more(other, best):
+            return best
+        return other if self.penalty(uneven) == other.eps2 else self.improved("linkage", uneven)
+
+    def tells_more(self, one: FirstLabels, other: FirstLabels) -> bool:
+        """Whether one clustering tells more of the neighbours' clusters than another."""
+        assert self.near is not None
+        more = told_by_neighbours(one.labels, self.near) - told_by_neighbours(other.labels, self.near)
         logger.info("%s tells %+.4f of the neighbours' clusters beside %s", one.start, more, other.start)
         return more > 0
-
-    if recipe.start == "auto":
-        even, uneven = (start(points, n_clusters, recipe, rng) for start in (_kmeans, _linkage))
-        best = improved(even, "kmeans", penalty(even))
-        # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for.
-        other = improved(uneven, "linkage", best.eps2)
-        if tells_more(other, best):
-            best = other if penalty(uneven) == other.eps2 else improved(uneven, "linkage", penalty(uneven))
-    else:
-        labels = _STARTS[recipe.start](points, n_clusters, recipe, rng)
-        best = improved(labels, recipe.start, penalty(labels))
-    if before is not None:
-        kept = improved(before, "before", penalty(before))
-        best = kept if tells_more(kept, best) else best
-    return best
 
 
 def _points(E: Floats, words: Words | None, recipe: Recipe, near: NDArray[np.int64] | None) -> Floats:
@@ -146,19 +185,3 @@ def _points(E: Floats, words: Words | None, recipe: Recipe, near: NDArray[np.int
     if near is not None:
         sides = [(weight, smoothed(side, near)) for weight, side in sides]
     return np.asarray(normalize(np.hstack([weight * side for weight, side in sides])), dtype=np.float32)
-
-
-def _kmeans(points: Floats, n_clusters: int, recipe: Recipe, rng: np.random.Generator) -> NDArray[np.int64]:
-    if recipe.swaps:
-        return swapped_kmeans(points, n_clusters, rng).labels
-    return kmeans_labels(points, n_clusters, rng, recipe.kmeans_starts).labels
-
-
-def _linkage(points: Floats, n_clusters: int, recipe: Recipe, rng: np.random.Generator) -> NDArray[np.int64]:
-    return linkage_labels(points, n_clusters, rng)
-
-
-_STARTS: dict[str, Callable[[Floats, int, Recipe, np.random.Generator], NDArray[np.int64]]] = {
-    "kmeans": _kmeans,
-    "linkage": _linkage,
-}
