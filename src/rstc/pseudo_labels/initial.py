@@ -3,7 +3,7 @@
 Points are embeddings and words side by side, each averaged with its neighbours. k-means, repaired by swaps, finds even
 clusters in them; average linkage finds uneven ones. Both are improved by cross-fitted rounds, and the one stays whose
 clusters tell more of the texts' neighbours. In a space that has learned, labels are found anew in the same way, and the
-labels that it learned from stay unless the new ones are clearly better.
+labels that it learned from compete with them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from rstc.pseudo_labels.words import Words
 logger = logging.getLogger("rstc")
 
 NEIGHBOURS_TO_ASK = 10  # where points are not averaged with any
-CLEARLY = 0.005  # the labels from before are given up for ones that tell so much more; less is chance
 
 Floats = NDArray[np.float32]
 
@@ -100,7 +99,7 @@ def first_labels(
         best = search.improved(recipe.start, search.start(recipe.start))
     if before is not None:
         kept = search.improved("before", before)
-        best = best if search.tells_more(best, kept, by=CLEARLY) else kept
+        best = kept if search.tells_more(kept, best) else best
     return best
 
 
@@ -170,12 +169,12 @@ class _Search:
             return best
         return other if self.penalty(uneven) == other.eps2 else self.improved("linkage", uneven)
 
-    def tells_more(self, one: FirstLabels, other: FirstLabels, by: float = 0.0) -> bool:
-        """Whether one clustering tells more of the neighbours' clusters than another, by more than so much."""
+    def tells_more(self, one: FirstLabels, other: FirstLabels) -> bool:
+        """Whether one clustering tells more of the neighbours' clusters than another."""
         assert self.near is not None
         more = told_by_neighbours(one.labels, self.near) - told_by_neighbours(other.labels, self.near)
         logger.info("%s tells %+.4f of the neighbours' clusters beside %s", one.start, more, other.start)
-        return more > by
+        return more > 0
 
 
 def _points(E: Floats, words: Words | None, recipe: Recipe, near: NDArray[np.int64] | None) -> Floats:
