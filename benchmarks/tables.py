@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rstc.benchmark.datasets import SMALL_SETS, WHOLE_SETS
-from store_tables import datasets_table, methods_table, table
+from store_tables import datasets_table, loop_table, methods_table, table
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -174,6 +174,7 @@ FILLED = {
         "whole": lambda: methods_table(*WHOLE_SETS[:4]),
         "whole2": lambda: methods_table(*WHOLE_SETS[4:]),
         "small": lambda: methods_table(*SMALL_SETS),
+        "loop": loop_table,
     },
     "docs/performance.md": {
         "step": step_table,
