@@ -59,9 +59,9 @@ def test_the_real_encoder_gives_one_text_the_cluster_it_has_in_a_batch(sample: p
     assert [fitted.predict([text])[0] for text in texts[:60]] == fitted.labels_[:60].tolist()
 
 
-def test_two_processes_with_the_real_encoder_write_the_same_bytes(tmp_path: Path) -> None:
-    with resources.as_file(SAMPLE) as path:
-        for name in ("a", "b"):
-            command = [sys.executable, "-m", "rstc", "cluster", str(path), "-k", "10", "-o", str(tmp_path / name)]
-            subprocess.run([*command, "--set", "max_steps=4"], check=True, capture_output=True, timeout=300)
+def test_two_processes_with_the_real_encoder_write_the_same_bytes(sample: pd.DataFrame, tmp_path: Path) -> None:
+    sample.head(120).to_csv(tmp_path / "messages.csv", index=False)
+    command = [sys.executable, "-m", "rstc", "cluster", "messages.csv", "-k", "5", "--set", "max_steps=2", "-o"]
+    for name in ("a", "b"):
+        subprocess.run([*command, name], check=True, capture_output=True, timeout=300, cwd=tmp_path)
     assert (tmp_path / "a" / "clusters.csv").read_bytes() == (tmp_path / "b" / "clusters.csv").read_bytes()
