@@ -27,11 +27,8 @@ def jobs() -> dict[str, list[Job]]:
 
 
 def tell(news: News) -> None:
-    line = f"{news.job.dataset}  {news.job.row}  seed {news.job.seed}"
-    if news.result is not None:
-        print(f"{line}: ACC {news.result['acc']:.2f}  NMI {news.result['nmi']:.2f}", flush=True)
-    elif news.problem:
-        print(f"{line}: {news.problem}", flush=True)
+    if news.result is not None or news.problem:
+        print(news.sentence(), flush=True)
 
 
 def main() -> None:

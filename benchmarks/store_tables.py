@@ -10,7 +10,7 @@ import numpy as np
 
 from rstc.benchmark.datasets import DATASETS, NOISY_SETS, SMALL_SETS, UNEVEN_SETS, WHOLE_SETS
 from rstc.benchmark.store import Store
-from rstc.benchmark.tables import render, result_table
+from rstc.benchmark.tables import cell_of, render, result_table
 
 STORE = Path(__file__).parent / "store"
 OURS = "rstc"
@@ -88,11 +88,11 @@ def loop_table() -> str:
     for name in WHOLE_SETS:
         if not (runs := _of(name, OURS, {})):
             continue
-        first, last = [run["curve"][0] for run in runs], [run["curve"][-1] for run in runs]
+        first = [{**run, **run["curve"][0]} for run in runs]
         starts.append(_means(first))
-        ends.append(_means(last))
+        ends.append(_means(runs))
         chosen = "k-means" if runs[0]["history"][0]["start"] == "kmeans" else "linkage"
-        rows.append([DATASETS[name].title, len(runs), chosen, _cell(first), _cell(last), BEST_PUBLISHED[name]])
+        rows.append([DATASETS[name].title, len(runs), chosen, _cell(first), _cell(runs), BEST_PUBLISHED[name]])
     mean = [" / ".join(f"{value:.1f}" for value in np.mean(values, axis=0)) for values in (starts, ends)]
     rows.append(["mean", "", "", *mean, _mean_published()])
     return table(
@@ -152,20 +152,17 @@ def _of(dataset: str, method: str, changes: dict[str, Any]) -> list[Run]:
     return [run for run in _runs() if (run["dataset"], run["method"], run["changes"]) == asked]
 
 
-def _means(scores: list[Run]) -> list[float]:
-    return [float(np.mean([one[name] for one in scores])) for name in ("acc", "nmi")]
+def _means(runs: list[Run]) -> list[float]:
+    return [cell_of(runs).means[name] for name in ("acc", "nmi")]
 
 
-def _cell(scores: list[Run]) -> str:
+def _cell(runs: list[Run]) -> str:
     """Return the mean of ACC and NMI, with the standard deviation of several seeds."""
-    if not scores:
+    if not runs:
         return ""
-    parts = []
-    for name in ("acc", "nmi"):
-        values = [one[name] for one in scores]
-        spread = f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
-        parts.append(f"{np.mean(values):.1f}{spread}")
-    return " / ".join(parts)
+    cell = cell_of(runs)
+    spreads = {name: "" if spread is None else f" ± {spread:.1f}" for name, spread in cell.deviations.items()}
+    return " / ".join(f"{cell.means[name]:.1f}{spreads[name]}" for name in ("acc", "nmi"))
 
 
 def _mean_published() -> str:

@@ -48,6 +48,14 @@ class News:
     result: dict[str, Any] | None = None
     problem: str = ""
 
+    def sentence(self) -> str:
+        """Say it: the scores, or the problem."""
+        line = f"{self.job.dataset}  {self.job.row}  seed {self.job.seed}: "
+        if (found := self.result) is None:
+            return line + self.problem
+        scores = f"ACC {found['acc']:.2f}  NMI {found['nmi']:.2f}  ARI {found['ari']:.2f}"
+        return f"{line}{scores}  {found['clusters']} clusters  {found['seconds']:.0f} s"
+
 
 def run_all(
     jobs: Sequence[Job],

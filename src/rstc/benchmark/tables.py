@@ -80,11 +80,11 @@ def result_table(runs: Sequence[dict[str, Any]], datasets: Sequence[str]) -> Res
         row = Job(run["dataset"], run["method"], run["seed"], run["changes"]).row
         groups.setdefault(row, {}).setdefault(run["dataset"], []).append(run)
         methods[row], changes[row] = run["method"], run["changes"]
-    cells = {row: {name: _cell(found) for name, found in by_set.items()} for row, by_set in groups.items()}
+    cells = {row: {name: cell_of(found) for name, found in by_set.items()} for row, by_set in groups.items()}
     return ResultTable(list(datasets), cells, methods, changes)
 
 
-def _cell(runs: list[dict[str, Any]]) -> Cell:
+def cell_of(runs: list[dict[str, Any]]) -> Cell:
     """Sum up the runs of a method on a set, which differ in the seed alone."""
     for run in runs[1:]:
         shared = set(run["settings"]) & set(runs[0]["settings"])

@@ -232,18 +232,9 @@ def _run_jobs(jobs: list[Any], store: Path, data: Path | None, at_a_time: int, t
         nonlocal there, failed
         there += news.outcome == "there"
         failed += news.outcome == "failed"
-        line = f"{news.job.dataset}  {news.job.row}  seed {news.job.seed}"
-        if news.result is not None:
-            found = news.result
-            scores = f"ACC {found['acc']:.2f}  NMI {found['nmi']:.2f}  ARI {found['ari']:.2f}"
-            output.print(
-                f"{line}: {scores}  {found['clusters']} clusters  {found['seconds']:.0f} s",
-                highlight=False,
-                markup=False,
-                soft_wrap=True,
-            )
-        elif news.outcome == "failed":
-            notes.print(f"{line}: {news.problem}", highlight=False, markup=False, soft_wrap=True)
+        if news.result is not None or news.outcome == "failed":
+            where = notes if news.result is None else output
+            where.print(news.sentence(), highlight=False, markup=False, soft_wrap=True)
 
     folder = data or default_folder()
     check_there({job.dataset for job in jobs}, folder)

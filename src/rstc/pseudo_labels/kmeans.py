@@ -47,31 +47,34 @@ def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Genera
     True
     """
     kmeans = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
-    enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
-    if len(E) <= enough:
-        return _clustering(fitted(kmeans, E))
-    sample = np.sort(rng.choice(len(E), enough, replace=False))
-    return _moved(E, fitted(kmeans, E[sample]).cluster_centers_)
+    sample = _to_compete_on(E, n_clusters, rng)
+    best = _clustering(fitted(kmeans, sample))
+    return best if sample is E else _moved(E, best.centres)
 
 
 def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> Clustering:
     """Cluster points (N, D) by k-means++, then repair it: where it cut one crowd in two and left two in one cluster.
 
     A swap merges the two clusters that lose least by it and splits the one that gains most; it is kept if k-means from
-    there ends better than before. Almost always different seeds so end in the same clusters. With many texts this
-    happens on a random sample, and the centres are then moved on all of them.
+    there ends better than before. So more seeds end in the same clusters. With many texts this happens on a random
+    sample, and the centres are then moved on all of them.
 
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], dtype=np.float32)
     >>> swapped_kmeans(points, 3, np.random.default_rng(0)).labels.tolist() in [[a, a, b, b, c, c]
     ...     for a in range(3) for b in range(3) for c in range(3)]
     True
     """
-    enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
-    sample = points if len(points) <= enough else points[np.sort(rng.choice(len(points), enough, replace=False))]
+    sample = _to_compete_on(points, n_clusters, rng)
     best = kmeans_labels(sample, n_clusters, rng, starts=1)
     while (better := _swapped(sample, best)) is not None:
         best = better
     return best if sample is points else _moved(points, best.centres)
+
+
+def _to_compete_on(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return all points, or a random sample where there are many."""
+    enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
+    return points if len(points) <= enough else points[np.sort(rng.choice(len(points), enough, replace=False))]
 
 
 def _swapped(points: NDArray[np.float32], found: Clustering) -> Clustering | None:
