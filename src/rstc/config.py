@@ -49,9 +49,9 @@ class Config:
     words: float = 1.0  # weight of the words beside the encoder, whose own is 1; 0: no words
     neighbours: int = 10  # the nearest texts, itself included, that a text is averaged with; 0: none
     swaps: bool = True  # whether k-means, from one start, is repaired by merging two clusters and splitting another
-    kmeans_starts: int = 10  # runs of k-means without swaps, of which the best is kept
+    kmeans_starts: int = 10  # runs of k-means, of which the best is kept; fewer where clusters are many
     unit_length: bool = True  # whether k-means sees the embeddings at length one; words and neighbours need it
-    rounds: int = 8  # cross-fitted rounds: labels from models that have not seen them; 0: the start as it is
+    rounds: int = 3  # cross-fitted rounds: labels from models that have not seen them; 0: the start as it is
     contrast_steps: int = 0  # steps of L_I alone before the first labels
     head_start: float = 0.9  # G_p alone learns the first labels until it agrees with this share of them; 0: not
 

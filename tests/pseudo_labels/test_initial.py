@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
+from rstc.pseudo_labels import initial
 from rstc.pseudo_labels.initial import Recipe, first_labels
 from rstc.pseudo_labels.words import read_words
 
@@ -88,3 +89,10 @@ def test_labels_from_before_go_if_something_better_is_found() -> None:
     found = first_labels(E, None, 6, replace(AUTO, words=0.0), np.random.default_rng(0), before=before)
     assert found.start != "before"
     assert adjusted_rand_score(truth, found.labels) > 0.95
+
+
+def test_linkage_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    E, truth = _crowds([300, 100, 40, 20, 15, 15])
+    monkeypatch.setattr(initial, "linkage_labels", lambda *_: pytest.fail("linkage found labels anew"))
+    for start in ("auto", "linkage"):
+        first_labels(E, None, 6, replace(AUTO, words=0.0, start=start), np.random.default_rng(0), before=truth)

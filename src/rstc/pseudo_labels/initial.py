@@ -2,8 +2,9 @@
 
 Points are embeddings and words side by side, each averaged with its neighbours. k-means, repaired by swaps, finds even
 clusters in them; average linkage finds uneven ones. Both are improved by cross-fitted rounds, and the one stays whose
-clusters tell more of the texts' neighbours. In a space that has learned, labels are found anew in the same way, and the
-labels that it learned from compete with them.
+clusters tell more of the texts' neighbours. In a space that has learned, k-means finds labels anew, and the labels that
+the space learned from compete with them. Linkage is not asked twice: its few first merges decide much by chance, and
+another run of it would change more than the space has learned.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Recipe:
 
     Attributes:
         start: "kmeans", "linkage", or "auto" to try both.
-        kmeans_starts: runs of k-means where it is not repaired by swaps.
+        kmeans_starts: runs of k-means, of which the best stays.
         swaps: whether k-means is repaired by swaps.
         unit_length: whether k-means alone, without words, neighbours and rounds, sees embeddings at length one.
         words: weight of the words beside the encoder, whose own is 1; 0: no words.
@@ -93,14 +94,11 @@ def first_labels(
     [10, 10, 10]
     """
     search = _Search.of(E, words, n_clusters, recipe, rng, ask=recipe.start == "auto" or before is not None)
-    if recipe.start == "auto":
-        best = search.from_both_starts()
-    else:
-        best = search.improved(recipe.start, search.start(recipe.start))
     if before is not None:
-        kept = search.improved("before", before)
-        best = kept if search.tells_more(kept, best) else best
-    return best
+        return search.from_before(before)
+    if recipe.start == "auto":
+        return search.from_both_starts()
+    return search.improved(recipe.start, search.start(recipe.start))
 
 
 @dataclass(frozen=True)
@@ -141,9 +139,8 @@ class _Search:
         """Return the labels of k-means or of linkage."""
         if name == "linkage":
             return linkage_labels(self.points, self.n_clusters, self.rng)
-        if self.recipe.swaps:
-            return swapped_kmeans(self.points, self.n_clusters, self.rng).labels
-        return kmeans_labels(self.points, self.n_clusters, self.rng, self.recipe.kmeans_starts).labels
+        cluster = swapped_kmeans if self.recipe.swaps else kmeans_labels
+        return cluster(self.points, self.n_clusters, self.rng, self.recipe.kmeans_starts).labels
 
     def improved(self, start: str, labels: NDArray[np.int64], eps2: float | None = None) -> FirstLabels:
         """Improve labels by rounds, under a given penalty or the one that fits their sizes."""
@@ -168,6 +165,14 @@ class _Search:
         if not self.tells_more(other, best):
             return best
         return other if self.penalty(uneven) == other.eps2 else self.improved("linkage", uneven)
+
+    def from_before(self, before: NDArray[np.int64]) -> FirstLabels:
+        """Return what labels from before lead to, or k-means, whichever is better."""
+        kept = self.improved("before", before)
+        if self.recipe.start == "linkage":
+            return kept
+        anew = self.improved("kmeans", self.start("kmeans"))
+        return anew if self.tells_more(anew, kept) else kept
 
     def tells_more(self, one: FirstLabels, other: FirstLabels) -> bool:
         """Whether one clustering tells more of the neighbours' clusters than another."""

@@ -1,4 +1,4 @@
-"""k-means: of several random starts the best, or one start improved by swaps until none helps."""
+"""k-means: of several random starts the best, each improved by swaps until none helps if that is wished."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 TEXTS_TO_COMPETE_ON = 20_000
+CLUSTERS_TO_START = 100  # over all runs that swap: where clusters are many, a run has as many chances to swap
 SWAPS_TO_TRY = 6  # before the clusters are taken as they are
 LLOYD_STEPS = 15  # after a swap, to see whether it helps
 HALVING_STEPS = 8
@@ -52,23 +53,31 @@ def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Genera
     return best if sample is E else _moved(E, best.centres)
 
 
-def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> Clustering:
+def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
     """Cluster points (N, D) by k-means++, then repair it: where it cut one crowd in two and left two in one cluster.
 
     A swap merges the two clusters that lose least by it and splits the one that gains most; it is kept if k-means from
-    there ends better than before. So more seeds end in the same clusters. With many texts this happens on a random
-    sample, and the centres are then moved on all of them.
+    there ends better than before. The best of several runs stays, at most `starts`; where clusters are many, a run has
+    many swaps to try and fewer runs do. So more seeds end in the same clusters. With many texts this happens on a
+    random sample, and the centres are then moved on all of them.
 
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], dtype=np.float32)
-    >>> swapped_kmeans(points, 3, np.random.default_rng(0)).labels.tolist() in [[a, a, b, b, c, c]
+    >>> swapped_kmeans(points, 3, np.random.default_rng(0), starts=1).labels.tolist() in [[a, a, b, b, c, c]
     ...     for a in range(3) for b in range(3) for c in range(3)]
     True
     """
     sample = _to_compete_on(points, n_clusters, rng)
-    best = kmeans_labels(sample, n_clusters, rng, starts=1)
-    while (better := _swapped(sample, best)) is not None:
-        best = better
+    runs = max(1, min(starts, CLUSTERS_TO_START // n_clusters))
+    best = min((_without_helpful_swap(sample, n_clusters, rng) for _ in range(runs)), key=lambda run: run.inertia)
     return best if sample is points else _moved(points, best.centres)
+
+
+def _without_helpful_swap(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> Clustering:
+    """Run k-means once and swap until no swap helps."""
+    best = kmeans_labels(points, n_clusters, rng, starts=1)
+    while (better := _swapped(points, best)) is not None:
+        best = better
+    return best
 
 
 def _to_compete_on(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
