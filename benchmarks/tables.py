@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from rstc.benchmark.datasets import SMALL_SETS, WHOLE_SETS
-from store_tables import datasets_table, loop_table, methods_table, table
+from store_tables import (
+    ablation_table,
+    datasets_table,
+    loop_table,
+    methods_table,
+    noise_table,
+    starts_table,
+    table,
+    uneven_table,
+)
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -175,6 +184,10 @@ FILLED = {
         "whole2": lambda: methods_table(*WHOLE_SETS[4:]),
         "small": lambda: methods_table(*SMALL_SETS),
         "loop": loop_table,
+        "starts": starts_table,
+        "ablations": ablation_table,
+        "noise": noise_table,
+        "uneven": uneven_table,
     },
     "docs/performance.md": {
         "step": step_table,
