@@ -26,6 +26,7 @@ from rstc.pseudo_labels.words import Words
 logger = logging.getLogger("rstc")
 
 NEIGHBOURS_TO_ASK = 10  # where points are not averaged with any
+PROOF = 0.005  # by how much more uneven clusters must tell of the neighbours' clusters than even ones to be believed
 
 Floats = NDArray[np.float32]
 
@@ -160,9 +161,10 @@ class _Search:
         """Return what k-means or what linkage leads to, whichever is better."""
         even, uneven = self.start("kmeans"), self.start("linkage")
         best = self.improved("kmeans", even)
-        # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for.
+        # The burden of proof is on uneven sizes: they compete under the penalty that the even ones ask for, and by more
+        # than a hair's breadth.
         other = self.improved("linkage", uneven, best.eps2)
-        if not self.tells_more(other, best):
+        if not self.tells_more(other, best, PROOF):
             return best
         return other if self.penalty(uneven) == other.eps2 else self.improved("linkage", uneven)
 
@@ -174,12 +176,12 @@ class _Search:
         anew = self.improved("kmeans", self.start("kmeans"))
         return anew if self.tells_more(anew, kept) else kept
 
-    def tells_more(self, one: FirstLabels, other: FirstLabels) -> bool:
+    def tells_more(self, one: FirstLabels, other: FirstLabels, by: float = 0.0) -> bool:
         """Whether one clustering tells more of the neighbours' clusters than another."""
         assert self.near is not None
         more = told_by_neighbours(one.labels, self.near) - told_by_neighbours(other.labels, self.near)
         logger.info("%s tells %+.4f of the neighbours' clusters beside %s", one.start, more, other.start)
-        return more > 0
+        return more > by
 
 
 def _points(E: Floats, words: Words | None, recipe: Recipe, near: NDArray[np.int64] | None) -> Floats:
