@@ -9,7 +9,7 @@ demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile  # a worker a core, each on one thread (tests/conftest.py)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Workers side by side on all cores: each one's threads, and those of the processes it starts, would only be in the
+    # others' way. Set before torch is imported, which reads it once.
+    os.environ["OMP_NUM_THREADS"] = "1"
 
 TOPICS = {
     "parcel": ["parcel", "late", "courier", "van", "depot", "tracking", "doorstep", "driver"],
