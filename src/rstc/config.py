@@ -48,7 +48,7 @@ class Config:
     start: Start = "auto"  # k-means for even clusters, linkage for uneven ones; auto: both, and the data decide
     words: float = 1.0  # weight of the words beside the encoder, whose own is 1; 0: no words
     neighbours: int = 10  # the nearest texts, itself included, that a text is averaged with; 0: none
-    swaps: bool = True  # whether k-means, from one start, is repaired by merging two clusters and splitting another
+    swaps: bool = True  # whether each run of k-means is repaired by merging two clusters and splitting another
     kmeans_starts: int = 10  # runs of k-means, of which the best is kept; fewer where clusters are many
     unit_length: bool = True  # whether k-means sees the embeddings at length one; words and neighbours need it
     rounds: int = 3  # cross-fitted rounds: labels from models that have not seen them; 0: the start as it is
