@@ -40,7 +40,7 @@ def test_an_index_finds_almost_the_same_neighbours(monkeypatch: pytest.MonkeyPat
     E, words = _many()
     exact = nearest(E, words if by_words else None, 10)
     monkeypatch.setattr(neighbours, "TEXTS_TO_COMPARE_ALL", 1000)
-    monkeypatch.setattr(proposals, "CELLS_TO_VISIT", 0.25)
+    monkeypatch.setattr(proposals, "SHARE_TO_VISIT", 0.25)
     found = nearest(E, words if by_words else None, 10)
     assert np.array_equal(found[:, 0], np.arange(len(E)))
     assert all(len(set(row)) == 10 for row in found)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-CELLS_TO_VISIT = 1 / 32  # share of the index
+SHARE_TO_VISIT = 1 / 32  # of the index's cells...
+FEWEST_TO_VISIT, MOST_TO_VISIT = 4, 10  # ...within bounds: a share of a million texts would take an hour
 TEXTS_A_WORD = 1000  # words that are in more texts propose nobody: there are too many, and they have little in common
 ROWS_A_PIECE = 4096
 
@@ -46,7 +47,7 @@ def by_embedding(faiss: ModuleType, E: NDArray[np.float32], n: int) -> NDArray[n
     vectors = np.ascontiguousarray(E)
     index.train(vectors)
     index.add(vectors)
-    index.nprobe = max(int(CELLS_TO_VISIT * cells), 4)
+    index.nprobe = int(np.clip(SHARE_TO_VISIT * cells, FEWEST_TO_VISIT, MOST_TO_VISIT))
     return np.asarray(index.search(vectors, n)[1], dtype=np.int64)
 
 
