@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
+from rstc.nearest import nearest
 from rstc.pseudo_labels.crossfit import Witnesses, crossfit
 from rstc.pseudo_labels.kmeans import kmeans_labels, swapped_kmeans
 from rstc.pseudo_labels.linkage import linkage_labels
 from rstc.pseudo_labels.marginals import suggested_eps2
-from rstc.pseudo_labels.neighbours import nearest, smoothed, told_by_neighbours
+from rstc.pseudo_labels.neighbours import smoothed, told_by_neighbours
 from rstc.pseudo_labels.words import Words
 
 logger = logging.getLogger("rstc")
@@ -131,7 +132,9 @@ class _Search:
         k = min(recipe.neighbours, max(len(E) // (2 * n_clusters), 1))
         near = around = None
         if k or ask:
-            near = nearest(E, words, max(k or NEIGHBOURS_TO_ASK, 2), recipe.words / (1 + recipe.words))
+            near = nearest(
+                E, words.X if words else None, max(k or NEIGHBOURS_TO_ASK, 2), recipe.words / (1 + recipe.words)
+            )
             around = near[:, :k] if k else None
         known = Witnesses(E, words.X if words else None, around)
         return cls(_points(E, words, recipe, around), known, near, n_clusters, recipe, rng)

@@ -1,84 +1,10 @@
-"""The nearest texts of each text, by what the encoder and the words say, and what can be learned from them."""
+"""What can be learned from the nearest texts of each text."""
 
 from __future__ import annotations
 
-import logging
-from types import ModuleType
-
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
-
-from rstc.pseudo_labels.proposals import NOBODY, faiss_if_there, proposals
-from rstc.pseudo_labels.words import Words
-
-logger = logging.getLogger("rstc")
-
-NUMBERS_A_PIECE = 2**24  # similarities that are held at a time
-TEXTS_TO_COMPARE_ALL = 50_000  # beyond, each text is compared with those that an index proposes, if there is one
-PROPOSALS_A_NEIGHBOUR = 4
-
-Floats = NDArray[np.float32]
-
-
-def nearest(E: Floats, words: Words | None, k: int, share: float = 0.5) -> NDArray[np.int64]:
-    """Return the k most similar texts of each text, (N, k), most similar first: the text itself, then the others.
-
-    With many texts it needs faiss to be quick; then it misses a few neighbours.
-
-    Args:
-        E: embeddings of length one, (N, D).
-        words: of the texts; None: the encoder alone decides.
-        k: how many, the text itself included.
-        share: of the words in the similarity; the rest is the encoder's.
-
-    >>> E = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32)
-    >>> nearest(E, None, 2).tolist()
-    [[0, 1], [1, 0], [2, 1]]
-    """
-    k = min(k, len(E))
-    if len(E) > TEXTS_TO_COMPARE_ALL:
-        if (faiss := faiss_if_there()) is not None:
-            return _nearest_proposed(faiss, E, words, k, share)
-        logger.info("comparing each text with each; `pip install rstc[large]` is quicker for so many")
-    found = np.empty((len(E), k), dtype=np.int64)
-    vectors = torch.from_numpy(np.ascontiguousarray(E))
-    for part in _pieces(len(E), len(E)):
-        similarity = vectors[part] @ vectors.T  # (rows, N)
-        if words is not None:
-            similarity *= 1 - share
-            similarity += share * torch.from_numpy((words.X[part] @ words.X.T).toarray())
-        own = torch.arange(part.start, part.stop)
-        similarity[own - part.start, own] = torch.inf  # before its duplicates
-        found[part] = similarity.topk(k, dim=1).indices.numpy()
-    return found
-
-
-def _nearest_proposed(faiss: ModuleType, E: Floats, words: Words | None, k: int, share: float) -> NDArray[np.int64]:
-    """Return what `nearest` returns, looking at proposals only."""
-    proposed = proposals(faiss, E, words.X if words else None, PROPOSALS_A_NEIGHBOUR * k)
-    found = np.empty((len(E), k), dtype=np.int64)
-    for part in _pieces(len(E), proposed.shape[1] * E.shape[1]):
-        others = proposed[part]  # (rows, proposals)
-        own = np.arange(part.start, part.stop)[:, None]
-        similarity = np.einsum("rd,rpd->rp", E[part], E[others])
-        if words is not None:
-            mine = words.X[np.repeat(own, others.shape[1])]
-            common = np.asarray(mine.multiply(words.X[others.ravel()]).sum(1)).reshape(others.shape)
-            similarity = (1 - share) * similarity + share * common
-        similarity[others == own] = np.inf
-        similarity[others == NOBODY] = -np.inf
-        best = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
-        found[part] = np.take_along_axis(others, best, axis=1)
-        found[part] = np.where(found[part] == NOBODY, own, found[part])
-    return found
-
-
-def _pieces(N: int, numbers_a_row: int) -> list[slice]:
-    """Cut N rows into pieces, of which none holds too many numbers at a time."""
-    rows = max(1, NUMBERS_A_PIECE // numbers_a_row)
-    return [slice(start, min(start + rows, N)) for start in range(0, N, rows)]
 
 
 def summed(points: NDArray[np.float32], near: NDArray[np.int64]) -> NDArray[np.float32]:
