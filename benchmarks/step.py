@@ -83,7 +83,7 @@ def make_training(texts: list[str], pair: Any, n_clusters: int, settings: dict[s
     torch.manual_seed(0)
     config = make_config("default", {**settings, "batch_size": BATCH})
     encoder = load_encoder(None, config.pooling, config.max_tokens)
-    views = given_views(texts, *pair) if pair else drawn_views(texts, config.deletion_share, config.cutoff_share)
+    views = given_views(texts, *pair) if pair else drawn_views(texts, config.views)
     rng = np.random.default_rng(0)
     return _Training(texts, range(len(texts)), views, encoder, n_clusters, config, rng, Progress())
 

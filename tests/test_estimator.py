@@ -80,6 +80,37 @@ def test_ready_made_views_are_used(texts_and_topics: Data, quick: dict[str, Any]
         RSTC(4, **quick).fit(texts, views=(["a", "b"], texts))
 
 
+def test_what_made_the_views_is_written_down(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts = texts_and_topics[0]
+    assert RSTC(4, views=("deletion", "typos"), **quick).config().views == "deletion,typos"
+    assert RSTC(4, random_state=0, **quick).fit(texts, views=(texts, texts)).config_.views is None
+
+
+def test_views_may_be_made_by_a_function_of_one_s_own(
+    texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path
+) -> None:
+    seen: list[int] = []
+
+    def reversed_words(texts: list[str]) -> list[str]:
+        seen.append(len(texts))
+        return [" ".join(reversed(text.split())) for text in texts]
+
+    model = RSTC(4, views=("virtual", reversed_words), random_state=0, **quick)
+    assert clone(model).views == ("virtual", reversed_words)
+    model.fit(texts_and_topics[0])
+    assert seen == [len(texts_and_topics[0])], "once, for all texts"
+    assert model.config_.views is None
+    model.save(tmp_path / "model")
+    assert RSTC.load(tmp_path / "model").predict(texts_and_topics[0]).tolist() == model.labels_.tolist()
+
+
+@pytest.mark.parametrize("views", ["virtual", "deletion+typos", "synonyms@0.5", "cutoff,neighbours", "swap"])
+def test_views_may_be_made_by_a_recipe(views: str, texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    model = RSTC(4, views=views, random_state=0, **quick).fit(texts_and_topics[0])
+    assert model.config_.views == views
+    assert len(set(model.labels_)) == 4
+
+
 def test_an_encoder_may_be_an_object(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     from sentence_transformers import SentenceTransformer
 

@@ -42,7 +42,7 @@ def test_heads_are_safetensors_and_the_rest_is_json(saved: Path) -> None:
 
     with safe_open(saved / "heads.safetensors", framework="numpy") as heads:
         assert {name.split(".")[0] for name in heads.keys()} == {"cluster_head", "projector"}  # noqa: SIM118
-    assert json.loads((saved / "model.json").read_text())["format_version"] == 1
+    assert json.loads((saved / "model.json").read_text())["format_version"] == 2
     kinds = {path.suffix for path in saved.rglob("*") if path.is_file()}
     assert kinds <= {".json", ".safetensors", ".txt"}
 
@@ -77,7 +77,7 @@ def test_an_altered_file_is_named(name: str, copy: Path) -> None:
         ("{", "not the description of a model"),
         ("[]", "not the description of a model"),
         ('{"format_version": 99}', "format version 99"),
-        ('{"format_version": 1, "checksum": "0"}', "altered: model.json"),
+        ('{"format_version": 2, "checksum": "0"}', "altered: model.json"),
     ],
 )
 def test_an_unusable_description_is_named(content: str, message: str, copy: Path) -> None:

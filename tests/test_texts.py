@@ -58,3 +58,13 @@ def test_rows_without_a_text_get_no_cluster() -> None:
 def test_columns_of_ours_that_are_there_already_are_not_overwritten() -> None:
     with pytest.raises(InputError, match="already has a column 'cluster'"):
         with_clusters(pd.DataFrame({"cluster": ["x"]}), [1], [0.5])
+
+
+def test_columns_that_are_known_to_hold_views_are_not_taken_for_the_texts() -> None:
+    said = ["late again", "app is down"]
+    table = pd.DataFrame({"id": ["1", "2"], "body": said, "text1": said, "text2": said})
+    assert find_text_column(table, besides=("text1", "text2")) == "body"
+    table = pd.DataFrame({"id": ["1", "2"], "text": said, "text2": said})
+    assert find_text_column(table, besides=("text", "text2")) == "text", "a view may be the text itself"
+    with pytest.raises(InputError, match="no column seems to hold texts"):
+        find_text_column(table.rename(columns={"text": "text1"}), besides=("text1", "text2"))

@@ -21,7 +21,7 @@ from rstc.training import TrainResult, train
 def run(texts: list[str], quick: dict[str, Any], n_clusters: int = 4, seed: int = 0, **settings: Any) -> TrainResult:
     config = make_config("default", {**quick, **settings})
     encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu")
-    views = drawn_views(texts, config.deletion_share, config.cutoff_share)
+    views = drawn_views(texts, config.views)
     return train(texts, views, encoder, n_clusters, config, np.random.default_rng(seed))
 
 
@@ -142,7 +142,7 @@ def test_the_papers_preset_runs(texts_and_topics: Data, tiny_encoder: str) -> No
     config = make_config("paper", settings)
     encoder = load_encoder(tiny_encoder, "mean", 32, "cpu")
     texts = texts_and_topics[0]
-    views = drawn_views(texts, 0.1, 0.0)
+    views = drawn_views(texts, "deletion@0.1")
     result = train(texts, views, encoder, 4, config, np.random.default_rng(0))
     assert min(entry["step"] for entry in result.history[1:]) >= 25
     assert all(p.requires_grad for p in result.network.encoder.parameters())
@@ -158,7 +158,7 @@ def test_frozen_layers_run_once_for_each_text(
     assert sum(seen) == len(set(texts_and_topics[0]))
 
 
-@pytest.mark.parametrize("settings", [{}, {"deletion_share": 0.2, "cutoff_share": 0.0}, {"trainable_layers": 0}])
+@pytest.mark.parametrize("settings", [{}, {"views": "deletion@0.2"}, {"trainable_layers": 0}])
 def test_the_cache_in_a_file_gives_the_bits_of_the_one_in_memory(
     texts_and_topics: Data, quick: dict[str, Any], settings: dict[str, Any]
 ) -> None:
@@ -201,7 +201,7 @@ def test_training_in_lower_precision_learns_as_well(
     config = make_config("default", {**quick, "max_steps": 40})
     encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu", precision)
     before = {name: value.clone() for name, value in encoder.state_dict().items()}
-    result = train(texts, drawn_views(texts, 0.0, 0.1), encoder, 4, config, np.random.default_rng(0))
+    result = train(texts, drawn_views(texts, "cutoff@0.1"), encoder, 4, config, np.random.default_rng(0))
     assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.9
     assert all(p.dtype == torch.float32 for p in result.network.parameters())
     assert not all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
@@ -224,7 +224,7 @@ def test_the_clusters_of_every_renewal_can_be_watched(texts_and_topics: Data, qu
     texts, _ = texts_and_topics
     config = make_config("default", {**quick, "max_steps": 40})
     encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu")
-    views = drawn_views(texts, config.deletion_share, config.cutoff_share)
+    views = drawn_views(texts, config.views)
     watch = lambda step, rows, clusters: seen.append((step, clusters))  # noqa: E731
     result = train(texts, views, encoder, 4, config, np.random.default_rng(0), watch=watch)
     assert [step for step, _ in seen] == [entry["step"] for entry in result.history]
@@ -261,7 +261,7 @@ def test_a_frozen_encoder_takes_no_step_and_its_labels_stand(texts_and_topics: D
     encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, "cpu")
     result = train(
         texts,
-        drawn_views(texts, 0.0, 0.1),
+        drawn_views(texts, "cutoff@0.1"),
         encoder,
         4,
         config,

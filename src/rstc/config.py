@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rstc.errors import InputError
+from rstc.representation.recipes import read_recipe
 
 Pooling = Literal["mean", "cls", "max", "model"]
 LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-near"]
@@ -41,8 +42,7 @@ class Config:
     projection_dim: int = 128  # D2
 
     # the two views, X1 and X2
-    deletion_share: float = 0.0  # share of words left out of a view's text; each epoch draws anew
-    cutoff_share: float = 0.1  # share of tokens left out above the frozen layers, or of the input; each step draws anew
+    views: str | None = "cutoff@0.1"  # a recipe (representation/recipes.py); None: by an augmenter of the caller's
 
     # the first labels, and in "crossfit" all labels
     start: Start = "auto"  # k-means for even clusters, linkage for uneven ones; auto: both, and the data decide
@@ -97,7 +97,7 @@ class Config:
         for name in ("eps1", "tau", "encoder_lr", "head_lr"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}={getattr(self, name)!r} must be positive")
-        for name in ("dropout", "deletion_share", "cutoff_share", "delta", "head_start"):
+        for name in ("dropout", "delta", "head_start"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must be from 0 up to, but not including, 1")
         for name, choices in _CHOICES.items():
@@ -110,6 +110,8 @@ class Config:
             raise InputError(
                 "unit_length=False goes with words=0, neighbours=0, rounds=0, start='kmeans' and labels of a transport"
             )
+        if self.views is not None:
+            read_recipe(self.views)
         layers = self.trainable_layers
         if layers != "all" and (isinstance(layers, str) or layers < 0):
             raise InputError(f"trainable_layers={layers!r} must be 'all' or a number from 0 on")
@@ -183,8 +185,7 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         raise InputError(f"imbalance={imbalance!r} is not one of {', '.join(_PAPER_BY_IMBALANCE)}") from None
     return Config(
         trainable_layers="all",
-        deletion_share=0.1,
-        cutoff_share=0.0,
+        views="deletion@0.1",
         start="kmeans",
         words=0.0,
         neighbours=0,

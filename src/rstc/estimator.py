@@ -20,8 +20,8 @@ from rstc.model_folder import load_model, save_model
 from rstc.progress import Listener, Progress
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
-from rstc.representation.views import Views, drawn_views, given_views
-from rstc.texts import clean
+from rstc.representation.views import AskedView, Views, drawn_views, given_views
+from rstc.texts import as_texts, clean
 from rstc.training import Watch, train
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         random_state: a seed, or a numpy generator; None draws a new seed each time.
         encoder: a Sentence-Transformers model, as a folder, a hub name or an object; None: the embedded MiniLM.
         imbalance: for preset "paper": "balanced", "light" or "heavy", which sets eps2 and what goes with it.
+        views: how the two views of a text are made: a recipe such as "deletion@0.1" (docs/views.md), a function of
+            texts or of (texts, generator) that returns changed texts, or two of these, one for each view.
         others: the settings of `rstc.Config`, each with its meaning there; None: what the preset says.
 
     Attributes:
@@ -74,8 +76,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         trainable_layers: int | str | None = None,
         dropout: float | None = None,
         projection_dim: int | None = None,
-        deletion_share: float | None = None,
-        cutoff_share: float | None = None,
+        views: AskedView | tuple[AskedView, AskedView] | None = None,
         start: str | None = None,
         words: float | None = None,
         neighbours: int | None = None,
@@ -117,8 +118,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.trainable_layers = trainable_layers
         self.dropout = dropout
         self.projection_dim = projection_dim
-        self.deletion_share = deletion_share
-        self.cutoff_share = cutoff_share
+        self.views = views
         self.start = start
         self.words = words
         self.neighbours = neighbours
@@ -164,18 +164,18 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         Args:
             X: the texts; missing or empty ones are left out and counted in a warning.
             y: ignored; true labels have no place in clustering.
-            views: ready-made pairs, two changed versions of each text; by default they are drawn.
+            views: ready-made pairs, two changed versions of each text; by default `RSTC(views=...)` makes them.
             progress: called with (stage, done, total) as the work goes on.
             watch: called with (step, rows, clusters) at each renewal: which texts train, and where they are then.
         """
-        config = self.config()
-        given = _as_texts(X)
+        config = self.config() if views is None else replace(self.config(), views=None)  # none of ours
+        given = as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
         texts = [text for text in given if text is not None]
         n_clusters = _checked_n_clusters(self.n_clusters, texts)
         if len(texts) < len(given):
             warnings.warn(MissingTextWarning(len(given) - len(texts), len(given)), stacklevel=2)
-        pairs = _views(texts, present, len(given), views, config)
+        pairs = self._pairs(texts, present, len(given), views, config)
 
         timing = Progress(progress)
         with timing.stage("load"):
@@ -218,14 +218,14 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     def _in_pieces(self, X: Sequence[str | None], wanted: Callable[[Assignment], NDArray[Any]]) -> NDArray[Any]:
         """Assign texts a piece at a time, so that only what is wanted is held for all of them."""
         check_is_fitted(self, "network_")
-        texts = _as_texts(X)
+        texts = as_texts(X)
         starts = range(0, max(len(texts), 1), ROWS_A_PIECE)
         return np.concatenate([wanted(self.assign(texts[start : start + ROWS_A_PIECE])) for start in starts])
 
     def assign(self, X: Sequence[str | None]) -> Assignment:
         """Return clusters, probabilities and embeddings of texts in one pass over them."""
         check_is_fitted(self, "network_")
-        given = _as_texts(X)
+        given = as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
         tokens = self.network_.encoder.tokenize([text for text in given if text is not None])
         if tokens:
@@ -261,7 +261,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """Read a model that `save` wrote, to predict on the named device; it predicts as before.
 
         Another kind of processor rounds differently, and so may decide a close call differently. The fitted texts and
-        their labels are not in the folder.
+        their labels are not in the folder, nor is a function that made the views.
         """
         saved = load_model(Path(folder), device)
         facts = saved.facts
@@ -286,13 +286,38 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """Return the preset with the settings that this estimator was given."""
         given = {field.name: getattr(self, field.name) for field in fields(Config) if field.name != "encoder"}
         settings = {name: value for name, value in given.items() if value is not None}
+        recipes = [view for view in self.views if isinstance(view, str)] if isinstance(self.views, tuple) else []
+        if len(recipes) == 2:
+            settings["views"] = ",".join(recipes)
+        elif not isinstance(self.views, str):
+            settings.pop("views", None)
         if self.imbalance is not None:
             settings["imbalance"] = self.imbalance
         config = make_config(self.preset, settings)
+        if self.views is not None and "views" not in settings:
+            config = replace(config, views=None)  # a function has no name by which it could be found again
         if self.encoder is not None:
             named = isinstance(self.encoder, (str, Path))
             config = replace(config, encoder=str(self.encoder) if named else type(self.encoder).__name__)
         return config
+
+    def _pairs(
+        self,
+        texts: list[str],
+        present: list[int],
+        total: int,
+        given: tuple[Sequence[Any], Sequence[Any]] | None,
+        config: Config,
+    ) -> Views:
+        """Return the given pairs of the texts that are there, or views to be made."""
+        if given is None:
+            asked = self.views if config.views is None else config.views
+            assert asked is not None
+            return drawn_views(texts, asked)
+        if len(given) != 2:
+            raise InputError(f"views must be a pair, got {len(given)}")
+        first, second = (_of_present(list(view), present, total, number) for number, view in enumerate(given, start=1))
+        return given_views(texts, first, second)
 
     def _install(self, network: Network, config: Config) -> None:
         self.network_: Network = network
@@ -328,21 +353,6 @@ class Assignment:
         return np.asarray(self.probabilities.max(axis=1, initial=0))
 
 
-def _as_texts(X: Any) -> list[str | None]:
-    """Return given texts as a list, None where one is missing or empty."""
-    if isinstance(X, (str, bytes)):
-        raise InputError("texts must be a list of strings, got a single string")
-    if getattr(X, "ndim", 1) != 1:
-        raise InputError(f"texts must be one-dimensional, got an array of shape {X.shape}")
-    texts = []
-    for i, value in enumerate(X):
-        text = clean(value)
-        if text is not None and not isinstance(value, str):
-            raise InputError(f"texts must be strings, but text {i} is {value!r}")
-        texts.append(text)
-    return texts
-
-
 def _checked_n_clusters(n_clusters: Any, texts: list[str]) -> int:
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
         raise InputError(f"n_clusters={n_clusters!r} must be a whole number of at least 2")
@@ -350,22 +360,6 @@ def _checked_n_clusters(n_clusters: Any, texts: list[str]) -> int:
     if n_clusters > distinct:
         raise InputError(f"n_clusters={n_clusters} needs at least {n_clusters} distinct texts, got {distinct}")
     return int(n_clusters)
-
-
-def _views(
-    texts: list[str],
-    present: list[int],
-    total: int,
-    views: tuple[Sequence[Any], Sequence[Any]] | None,
-    config: Config,
-) -> Views:
-    """Return the given pairs of the texts that are there, or views to be drawn."""
-    if views is None:
-        return drawn_views(texts, config.deletion_share, config.cutoff_share)
-    if len(views) != 2:
-        raise InputError(f"views must be a pair, got {len(views)}")
-    first, second = (_of_present(list(view), present, total, number) for number, view in enumerate(views, start=1))
-    return given_views(texts, first, second)
 
 
 def _of_present(view: list[Any], present: list[int], total: int, number: int) -> list[str | None]:

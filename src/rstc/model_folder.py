@@ -27,7 +27,7 @@ from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.versions import versions
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DESCRIPTION = "model.json"
 HEADS = "heads.safetensors"
 ENCODER = "encoder"

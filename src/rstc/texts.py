@@ -12,11 +12,11 @@ from rstc.errors import InputError
 TEXT = "text"  # the column that is taken when several could be meant
 
 
-def find_text_column(table: pd.DataFrame, asked: str | None = None) -> str:
+def find_text_column(table: pd.DataFrame, asked: str | None = None, besides: Sequence[str] = ()) -> str:
     """Return the name of the column that holds the texts.
 
     It is the one asked for; else the only column there is; else the only one that holds words, as numbers, dates
-    and codes do not; else the one called "text".
+    and codes do not; else the one called "text". Columns `besides` are known to hold something else.
 
     >>> find_text_column(pd.DataFrame({"id": ["1", "2"], "message": ["late again", "app is down"]}))
     'message'
@@ -28,7 +28,9 @@ def find_text_column(table: pd.DataFrame, asked: str | None = None) -> str:
         return asked
     if len(columns) == 1:
         return columns[0]
-    candidates = [name for name in columns if _holds_words(table[name])]
+    if TEXT in besides:
+        return TEXT
+    candidates = [name for name in columns if name not in besides and _holds_words(table[name])]
     if len(candidates) == 1:
         return candidates[0]
     if TEXT in candidates:
@@ -57,6 +59,21 @@ def clean(value: Any) -> str | None:
     # A lone surrogate is no character; the tokenizer and every file format refuse it.
     text = text.encode("utf-8", "replace").decode("utf-8")
     return text if text.strip() else None
+
+
+def as_texts(X: Any) -> list[str | None]:
+    """Return given texts as a list, None where one is missing or empty."""
+    if isinstance(X, (str, bytes)):
+        raise InputError("texts must be a list of strings, got a single string")
+    if getattr(X, "ndim", 1) != 1:
+        raise InputError(f"texts must be one-dimensional, got an array of shape {X.shape}")
+    texts = []
+    for i, value in enumerate(X):
+        text = clean(value)
+        if text is not None and not isinstance(value, str):
+            raise InputError(f"texts must be strings, but text {i} is {value!r}")
+        texts.append(text)
+    return texts
 
 
 def check_free_names(table: pd.DataFrame) -> None:

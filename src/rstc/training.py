@@ -28,13 +28,14 @@ from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
 from rstc.pseudo_labels.renewal import TransportedLabels
 from rstc.pseudo_labels.words import read_words
-from rstc.representation.encoder import Encoder, TokenIds
+from rstc.representation.augmenters.augmenter import Tools
+from rstc.representation.encoder import Encoder
 from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.losses import class_contrast, instance_contrast
 from rstc.representation.network import Network, Prediction
 from rstc.representation.states import StateCache
 from rstc.representation.teaching import give_head_start, teach_by_heart
-from rstc.representation.views import Views
+from rstc.representation.views import Pair, Views
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
@@ -106,6 +107,7 @@ class _Training:
     ) -> None:
         self.config, self.n_clusters, self.rng, self.progress = config, n_clusters, rng, progress
         self.watch, self.learners = watch, np.asarray(learners)
+        self.views_rng = rng.spawn(1)[0]
         encoder.train_layers(config.trainable_layers)
         self.network = Network(
             encoder,
@@ -230,23 +232,21 @@ class _Training:
         Each epoch has a new order. What the frozen layers give is kept for texts that come again.
         """
         N, B = len(self.tokens), min(self.config.batch_size, len(self.tokens))
-        pair: tuple[list[TokenIds], list[TokenIds]] | None = None
+        encoder = self.network.encoder
+        tools = Tools(lambda: encoder, encoder.device, self.progress.advance)
+        views = views.prepared(tools, self.views_rng)
+        drawn: Pair | None = None
         while True:
-            if pair is None or not views.fixed:
-                pair = self._tokenized(views)
+            if drawn is None or not views.fixed:
+                drawn = views.draw(self.rng, drawn)
+                tools.put_away()  # what needs a model lasts, and is not drawn again
+                pair = [encoder.tokenize(view) for view in drawn] if views.changes_texts else [self.tokens, self.tokens]
             order = self.rng.permutation(N)
             for start in range(0, N - B + 1, B):
                 rows = order[start : start + B]
                 tokens = [view[i] for view in pair for i in rows]
                 sequences = self.cache.states(tokens, keep=views.fixed) if self.cache else tokens
                 yield rows, views.cutoff(sequences, self.rng)
-
-    def _tokenized(self, views: Views) -> tuple[list[TokenIds], list[TokenIds]]:
-        """Draw both views and tokenise them, unless they are the texts themselves."""
-        if not views.changes_texts:
-            return self.tokens, self.tokens
-        first, second = views.draw(self.rng)
-        return self.network.encoder.tokenize(first), self.network.encoder.tokenize(second)
 
     def _renewed(self, labels: Tensor, prediction: Prediction) -> Renewal:
         """Renew the labels by what the network predicts, or beside it."""

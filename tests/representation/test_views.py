@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rstc.representation.views import Cutoff, WordDeletion, drawn_views, given_views
-
-
-def test_deletion_leaves_out_about_its_share_of_the_words() -> None:
-    text = " ".join(f"w{i}" for i in range(10_000))
-    kept = WordDeletion(0.1)([text], np.random.default_rng(0))[0].split()
-    assert len(kept) == pytest.approx(9000, abs=150)
-    assert set(kept) <= set(text.split())
-
-
-@given(st.lists(st.text(min_size=1).filter(str.strip), max_size=8), st.sampled_from([0.0, 0.1, 0.99]))
-def test_every_text_keeps_at_least_one_word_and_its_place(texts: list[str], share: float) -> None:
-    views = WordDeletion(share)(texts, np.random.default_rng(0))
-    assert len(views) == len(texts)
-    for text, view in zip(texts, views, strict=True):
-        assert view.strip()
-        assert set(view.split()) <= set(text.split())
+from rstc.errors import InputError
+from rstc.representation.augmenters.augmenter import Tools
+from rstc.representation.augmenters.words import WordDeletion
+from rstc.representation.encoder import Encoder
+from rstc.representation.loading import load_encoder
+from rstc.representation.views import Cutoff, drawn_views, given_views
 
 
 def test_drawn_views_differ_from_each_other_and_from_draw_to_draw() -> None:
-    views, rng = drawn_views([" ".join("abcdefghijklmnop")], 0.3, 0.0), np.random.default_rng(0)
+    views, rng = drawn_views([" ".join("abcdefghijklmnop")], "deletion@0.3"), np.random.default_rng(0)
     drawn = {text for _ in range(3) for view in views.draw(rng) for text in view}
     assert len(drawn) == 6
 
@@ -61,6 +53,63 @@ def test_views_of_some_texts_are_those_of_these_texts() -> None:
     rng = np.random.default_rng(0)
     pairs = given_views(["a", "b", "c"], ["a1", "b1", "c1"], ["a2", "b2", "c2"]).of([2, 0])
     assert pairs.draw(rng) == (["c1", "a1"], ["c2", "a2"])
-    drawn = drawn_views(["a", "b", "c"], 0.0, 0.1).of([2, 0])
+    drawn = drawn_views(["a", "b", "c"], "cutoff@0.1").of([2, 0])
     assert drawn.draw(rng) == (["c", "a"], ["c", "a"])
     assert not drawn.changes_texts
+
+
+def test_each_view_may_be_made_in_its_own_way() -> None:
+    def shout(texts: list[str]) -> list[str]:
+        return [text.upper() for text in texts]
+
+    views = drawn_views(["late parcel"], ("virtual", shout))
+    assert views.draw(np.random.default_rng(0)) == (["late parcel"], ["LATE PARCEL"])
+    assert views.changes_texts
+    assert views.fixed, "a plain function is asked once"
+
+
+def test_a_cutoff_may_act_on_one_view_only() -> None:
+    views, ids = drawn_views(["a"], "cutoff@0.9,virtual"), np.arange(100)
+    first, second = views.cutoff([ids, ids], np.random.default_rng(0))
+    assert len(first) < 30
+    assert len(second) == 100
+
+
+def test_alike_views_are_prepared_once_and_drawn_twice(tiny_encoder: str) -> None:
+    views = drawn_views(["parcel late courier van", "refund money bank paid"], "synonyms@0.9")
+    asked: list[str] = []
+
+    def load() -> Encoder:
+        asked.append("encoder")
+        return load_encoder(tiny_encoder, "mean", 32)
+
+    ready = views.prepared(Tools(load, torch.device("cpu")), np.random.default_rng(0))
+    assert ready.first is ready.second
+    assert asked == ["encoder"]
+    drawn_views(["a text"], "deletion+typos").prepared(Tools(load, torch.device("cpu")), np.random.default_rng(0))
+    assert asked == ["encoder"], "loaded only where it is needed"
+
+
+def test_a_lasting_view_is_made_once_beside_one_that_is_drawn_anew() -> None:
+    asked = []
+
+    def costly(texts: list[str]) -> list[str]:
+        asked.append(len(texts))
+        return [text.upper() for text in texts]
+
+    views, rng = drawn_views([" ".join("abcdefghijklmnop")], (costly, WordDeletion(0.5))), np.random.default_rng(0)
+    assert not views.fixed
+    first = views.draw(rng)
+    second = views.draw(rng, first)
+    assert asked == [1]
+    assert first[0] == second[0]
+    assert first[1] != second[1]
+
+
+@pytest.mark.parametrize(
+    ("views", "complaint"),
+    [(("typos", "swap", "typos"), "in two, got 3"), (("typos,swap", "swap"), "more than one view")],
+)
+def test_a_pair_is_a_pair_of_views(views: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        drawn_views(["a text"], views)

@@ -16,12 +16,13 @@ from rstc.baselines.dec import cluster_loss, soft_assignment, target_distributio
 from rstc.errors import InputError
 from rstc.hardware import choose_device, choose_precision, seeded
 from rstc.pseudo_labels.kmeans import kmeans_labels
+from rstc.representation.augmenters.words import WordDeletion
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.losses import instance_contrast
 from rstc.representation.states import StateCache
-from rstc.representation.views import GivenViews, WordDeletion
+from rstc.representation.views import GivenViews
 from rstc.training import Watch
 
 

@@ -16,7 +16,7 @@ from rstc.benchmark.variants import noisy, stratified, uneven
 from rstc.config import Imbalance
 from rstc.errors import InputError
 from rstc.files import user_cache
-from rstc.representation.views import WordDeletion
+from rstc.representation.augmenters.words import WordDeletion
 
 DELETED_SHARE = 0.1  # of the words, in the views of sets that come without views
 

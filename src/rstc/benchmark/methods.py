@@ -54,6 +54,7 @@ METHODS = {
     "rstc-m3": _paper("RSTC, M3 for b", labels="ot-near"),
     "sela": _paper("RSTC, uniform b (SeLa)", labels="ot-uniform"),
     "rstc": Method("rstc, default", "rstc", {}, watched=True),
+    "rstc-given": Method("rstc, given the set's views", "rstc", {}, views=True, watched=True),
 }
 
 SCHEDULED = ("rstc-paper", "sccl")  # families that have a schedule

@@ -54,6 +54,7 @@ class Encoder(nn.Module):
         if max_tokens > _longest_input(self.model):
             raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {_longest_input(self.model)}")
         self.max_tokens, self.precision = max_tokens, precision
+        self._longest = _longest_input(self.model)  # before the next line, which tells the tokenizer another length
         self.model.max_seq_length = max_tokens
         self._pad = self.model.tokenizer.pad_token_id or 0
         self._learning: Sequence[nn.Module] = [self.model]
@@ -79,12 +80,18 @@ class Encoder(nn.Module):
         """Whether any of its layers learns."""
         return bool(self._learning)
 
-    def tokenize(self, texts: Sequence[str]) -> list[TokenIds]:
-        """Return each text's token ids, cut to `max_tokens`, not padded."""
+    @property
+    def state_dim(self) -> int:
+        """The length of what the transformer says of a token."""
+        return int(self.model[0].get_embedding_dimension())
+
+    def tokenize(self, texts: Sequence[str], most: int | None = None) -> list[TokenIds]:
+        """Return each text's token ids, cut to `most`, as a rule `max_tokens`, not padded."""
+        most = min(most or self.max_tokens, self._longest)
         tokens: list[TokenIds] = []
         for start in range(0, len(texts), TEXTS_AT_A_TIME):  # a tokenizer's own notes on a text take a kilobyte or two
             some = list(texts[start : start + TEXTS_AT_A_TIME])
-            ids = self.model.tokenizer(some, truncation=True, max_length=self.max_tokens)["input_ids"]
+            ids = self.model.tokenizer(some, truncation=True, max_length=most)["input_ids"]
             tokens += [np.asarray(row, dtype=np.int32) for row in ids]
         return tokens
 
@@ -120,6 +127,21 @@ class Encoder(nn.Module):
             parts = self._in_pieces(self._freeze, order, tokens)
         found = [states for part in parts for states in part]
         return [found[i] for i in np.argsort(order, kind="stable")]
+
+    @torch.no_grad()
+    def token_states(self, tokens: Sequence[TokenIds]) -> list[NDArray[np.float32]]:
+        """Return what the transformer says of each token of tokenised texts, (L, D) each, in evaluation mode."""
+        self.eval()
+        order = _by_length(tokens)
+        parts = self._in_pieces(self._read, order, tokens) if len(tokens) else []
+        found = [states for part in parts for states in part]
+        return [found[i] for i in np.argsort(order, kind="stable")]
+
+    def _read(self, tokens: Sequences) -> list[NDArray[np.float32]]:
+        """Run the transformer on a few texts of similar length, padded to the longest."""
+        with self._autocast():
+            states = self.model[0](self._padded_ids(tokens))["token_embeddings"].float().cpu().numpy()  # (B, L, D)
+        return [states[row, : len(text)].copy() for row, text in enumerate(tokens)]
 
     def _encode(self, sequences: Sequences) -> Tensor:
         """Embed a few texts of similar length, padded to the longest."""

@@ -86,14 +86,14 @@ def _from_hub(name: str, device: str) -> SentenceTransformer:
 
     try:
         with quiet():
-            return SentenceTransformer(name, device=device, local_files_only=not _hub_in_reach())
+            return SentenceTransformer(name, device=device, local_files_only=not hub_in_reach())
     except Exception as problem:
         raise InputError(
             f"encoder={name!r} is neither a folder nor a model that the hub could give ({first_line(problem)})"
         ) from problem
 
 
-def _hub_in_reach() -> bool:
+def hub_in_reach() -> bool:
     """Tell whether the hub's address is known here: its client would try for a minute before it gives up."""
     import socket
     from urllib.parse import urlsplit
