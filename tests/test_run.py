@@ -36,6 +36,7 @@ def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
         "file": "tickets.csv",
         "format": "csv",
         "text_column": "text",
+        "view_columns": None,
         "rows": 120,
         "texts": 120,
         "missing": 0,

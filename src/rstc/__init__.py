@@ -17,14 +17,32 @@ if TYPE_CHECKING:
     from rstc.errors import RstcWarning as RstcWarning
     from rstc.errors import TransportWarning as TransportWarning
     from rstc.estimator import RSTC as RSTC
+    from rstc.pairs import augment as augment
     from rstc.pseudo_labels.transport import Transport as Transport
     from rstc.pseudo_labels.transport import saot as saot
+    from rstc.representation.augmenters.augmenter import Composed as Composed
+    from rstc.representation.augmenters.contextual import ContextualSubstitution as ContextualSubstitution
+    from rstc.representation.augmenters.contextual import LearnedSubstitution as LearnedSubstitution
+    from rstc.representation.augmenters.encoder_space import NearestTexts as NearestTexts
+    from rstc.representation.augmenters.encoder_space import Synonyms as Synonyms
+    from rstc.representation.augmenters.typos import Typos as Typos
+    from rstc.representation.augmenters.words import WordDeletion as WordDeletion
+    from rstc.representation.augmenters.words import WordSwap as WordSwap
 
 _HOMES = {
     "RSTC": "estimator",
     "Config": "config",
     "saot": "pseudo_labels.transport",
     "Transport": "pseudo_labels.transport",
+    "ContextualSubstitution": "representation.augmenters.contextual",
+    "LearnedSubstitution": "representation.augmenters.contextual",
+    "NearestTexts": "representation.augmenters.encoder_space",
+    "Synonyms": "representation.augmenters.encoder_space",
+    "Typos": "representation.augmenters.typos",
+    "WordDeletion": "representation.augmenters.words",
+    "WordSwap": "representation.augmenters.words",
+    "Composed": "representation.augmenters.augmenter",
+    "augment": "pairs",
     "InputError": "errors",
     "RstcWarning": "errors",
     "TransportWarning": "errors",

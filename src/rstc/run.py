@@ -18,13 +18,16 @@ from rstc.errors import InputError
 from rstc.estimator import NO_CLUSTER, RSTC
 from rstc.files import check_writable
 from rstc.hardware import choose_device
+from rstc.pairs import augment
 from rstc.progress import Listener, Progress
+from rstc.representation.recipes import read_recipe
 from rstc.results.describe import ClusterDescription, describe
 from rstc.results.run_folder import SUMMARY, check_target, find_model, read_summary, write_run
 from rstc.tables import STANDARD_INPUT, format_of, read_table, stream_tables, table_writer
 from rstc.texts import check_free_names, find_text_column, texts_of, with_clusters
 from rstc.versions import versions
 
+VERSIONS = ("text1", "text2")
 LONGEST_QUOTE = 500  # characters of a text that the summary quotes
 
 
@@ -34,6 +37,7 @@ def cluster_file(
     n_clusters: int,
     *,
     text_column: str | None = None,
+    view_columns: tuple[str, str] | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     preset: str = "default",
@@ -42,18 +46,24 @@ def cluster_file(
     overwrite: bool = False,
     listener: Listener | None = None,
 ) -> dict[str, Any]:
-    """Cluster the texts of a file, write the run folder, and return the summary that is in it."""
+    """Cluster the texts of a file, write the run folder, and return the summary that is in it.
+
+    With `view_columns`, two columns of the file hold changed versions of each text for the encoder to learn from.
+    """
     choose_device(make_config(preset, settings).device)  # a setting that is wrong is told before any work is done
+    if view_columns and "views" in (settings or {}):
+        raise InputError("views come from two columns or from a recipe, not from both")
     check_target(out, overwrite)
     progress = Progress(listener)
     with progress.stage("read"):
         kind = format_of(path, format)
         table = read_table(path, kind, encoding)
-        column = find_text_column(table, text_column)
+        column = find_text_column(table, text_column, besides=view_columns or ())
         texts = texts_of(table, column)
+        views = _versions(table, view_columns)
         check_free_names(table)
     model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
-    model.fit(texts, progress=listener)
+    model.fit(texts, views=views, progress=listener)
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
         present = np.flatnonzero(model.labels_ != NO_CLUSTER)
@@ -70,6 +80,7 @@ def cluster_file(
             "file": "standard input" if path == STANDARD_INPUT else Path(path).name,
             "format": kind,
             "text_column": column,
+            "view_columns": view_columns,
             "rows": len(texts),
             "texts": len(present),
             "missing": len(texts) - len(present),
@@ -125,8 +136,7 @@ def predict_file(
     first = next(pieces, None)
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
-    if path != STANDARD_INPUT and out.exists() and out.samefile(path):
-        raise InputError(f"the input and the output are the same file: {out}")
+    check_other_file(path, out)
     column = find_text_column(first, text_column or _trained_column(folder, first))
     model = RSTC.load(find_model(folder), device)
     rows = present = 0
@@ -140,6 +150,53 @@ def predict_file(
             if listener:
                 listener("predict", rows, 0)
     return rows, present
+
+
+def augment_file(
+    path: str,
+    out: Path,
+    views: str,
+    *,
+    text_column: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    seed: int = 0,
+    encoder: str | None = None,
+    device: str = "auto",
+    listener: Listener | None = None,
+) -> pd.DataFrame:
+    """Write a file again with two changed versions of each text; return the texts and what became of them."""
+    read_recipe(views)  # a mistake in it is told before any work is done
+    kind, target = format_of(path, format), format_of(str(out))
+    if str(out) == STANDARD_INPUT or target == "txt":
+        raise InputError(f"{out} cannot hold columns; write csv, tsv, jsonl or parquet")
+    check_writable(out)
+    check_other_file(path, out)
+    table = read_table(path, kind, encoding)
+    column = find_text_column(table, text_column)
+    for name in VERSIONS:
+        if name in table.columns:
+            raise InputError(f"the input already has a column {name!r}; rename or remove it first")
+    texts = texts_of(table, column)
+    first, second = augment(texts, views, random_state=seed, encoder=encoder, device=device, progress=listener)
+    made = pd.DataFrame(dict(zip(("text", *VERSIONS), (texts, first, second), strict=True)), index=table.index)
+    with table_writer(out, target) as write:
+        write(pd.concat([table, made[list(VERSIONS)]], axis=1))
+    return made
+
+
+def check_other_file(path: str, out: Path) -> None:
+    """Refuse to write over the input."""
+    if path != STANDARD_INPUT and Path(path).exists() and out.exists() and out.samefile(path):
+        raise InputError(f"the input and the output are the same file: {out}")
+
+
+def _versions(table: pd.DataFrame, columns: tuple[str, str] | None) -> tuple[list[str | None], list[str | None]] | None:
+    """Return the changed versions that two columns of a table hold."""
+    if columns is None:
+        return None
+    first, second = (texts_of(table, find_text_column(table, name)) for name in columns)
+    return first, second
 
 
 def _trained_column(folder: Path, table: pd.DataFrame) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from rstc.cli import main
@@ -28,7 +30,7 @@ def settings(tiny_encoder: str) -> list[str]:
 
 def test_help_shows_examples() -> None:
     assert "rstc cluster tickets.csv --clusters 12 --out run" in rstc("cluster", "--help").stdout
-    assert {"cluster", "predict", "evaluate", "info", "demo"} <= set(rstc("--help").stdout.split())
+    assert {"cluster", "predict", "augment", "evaluate", "info", "demo"} <= set(rstc("--help").stdout.split())
 
 
 def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: list[str], tmp_path: Path) -> None:
@@ -57,6 +59,25 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     assert (tmp_path / "new.csv").read_bytes() == (run / "clusters.csv").read_bytes()
 
 
+def test_from_a_file_to_two_versions_of_each_text_and_clusters_learned_from_them(
+    tickets: Path, settings: list[str], tmp_path: Path
+) -> None:
+    made = rstc("augment", tickets, "--out", tmp_path / "views.jsonl", "--method", "deletion@0.4,swap@0.9")
+    assert made.returncode == 0, made.stderr
+    assert "120 rows written to" in made.stdout
+    assert "text1" in made.stdout
+    table = pd.read_json(tmp_path / "views.jsonl", lines=True)
+    assert table["text"].tolist() == pd.read_csv(tickets)["text"].tolist(), "rows never shift"
+    pairs = zip(table["text"], table["text2"], strict=True)
+    assert all(sorted(a.split()) == sorted(b.split()) for a, b in pairs)
+    clustered = rstc(
+        "cluster", tmp_path / "views.jsonl", "-k", 4, "--out", tmp_path / "run", "--views", "text1,text2", *settings
+    )
+    assert clustered.returncode == 0, clustered.stderr
+    assert "120 texts (column 'text') in 4 clusters" in clustered.stdout
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["input"]["view_columns"] == ["text1", "text2"]
+
+
 def test_texts_come_through_a_pipe(texts_and_topics: Any, settings: list[str], tmp_path: Path) -> None:
     done = rstc("cluster", "-", "-k", 4, "--out", "run", *settings, stdin="\n".join(texts_and_topics[0]), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -77,11 +98,12 @@ def test_mistakes_end_in_one_sentence_and_code_2(
     (tmp_path / "latin.csv").write_bytes("text\ncafé au lait\n".encode("cp1252"))
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "two.csv").write_text("title,body\nmy app,is slow\n")
+    (tmp_path / "versions.csv").write_text("text,text1\nmy app,our app\n")
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_bytes(b"meow")
     (tmp_path / "no_model").mkdir()
     (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "model.json").write_text('{"format_version": 1}')
+    (tmp_path / "broken" / "model.json").write_text('{"format_version": 2}')
     cases = {
         ("cluster", "none.csv", "-k", 4, "-o", "run"): "there is no file none.csv",
         ("cluster", "empty.csv", "-k", 4, "-o", "run"): "empty.csv is empty",
@@ -96,6 +118,15 @@ def test_mistakes_end_in_one_sentence_and_code_2(
         ("cluster", tickets, "-k", 4, "-o", "run", "--device", "gpu"): "device='gpu' cannot be used here",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "precision=int8"): "precision='int8' is not one of",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "encoder=no/such"): "encoder='no/such'",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--views", "text1"): "--views names two columns",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--views", "text1,text2"): "there is no column 'text1'",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "views=delition"): "did you mean 'deletion'",
+        ("augment", tickets, "-o", "out.csv", "-m", "delition"): "did you mean 'deletion'",
+        ("augment", tickets, "-o", "out.csv", "-m", "cutoff"): "no text to write",
+        ("augment", tickets, "-o", "out.csv", "-m", "contextual:no/such"): "'no/such' is no masked language model",
+        ("augment", tickets, "-o", "out.txt"): "out.txt cannot hold columns",
+        ("augment", "versions.csv", "-o", "out.csv", "--text-column", "text"): "already has a column 'text1'",
+        ("augment", "none.csv", "-o", "out.csv"): "there is no file none.csv",
         ("predict", "no_model", tickets, "-o", "out.csv"): "no model in no_model",
         ("evaluate", tickets, "--truth", "label"): "no column 'label'",
         ("info", "no_model"): "no model in no_model",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import benchmark, cluster, evaluate, info, predict
+from rstc.cli import augment, benchmark, cluster, evaluate, info, predict
 from rstc.errors import InputError, RstcWarning
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command("cluster")(cluster.cluster)
 app.command("predict")(predict.predict)
+app.command("augment", epilog=augment.WAYS_LISTED)(augment.augment)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.command("demo")(cluster.demo)

@@ -10,6 +10,7 @@ import typer
 
 from rstc.cli.options import Device, Encoding, Format, TextColumn, note_plain_input
 from rstc.config import parse_setting
+from rstc.errors import InputError
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that folder.")]
@@ -21,6 +22,10 @@ def cluster(
     clusters: Annotated[int, typer.Option("--clusters", "-k", metavar="K", help="How many clusters to find.")],
     out: Out,
     text_column: TextColumn = None,
+    views: Annotated[
+        str | None,
+        typer.Option("--views", metavar="A,B", help="Two columns that hold changed versions of each text."),
+    ] = None,
     preset: Annotated[str, typer.Option(help="default, or paper for the paper's settings.")] = "default",
     settings: Annotated[
         list[str] | None,
@@ -44,6 +49,8 @@ def cluster(
 
         rstc cluster titles.txt -k 20 --out run --preset paper --set imbalance=heavy --set max_steps=1000
 
+        rstc cluster augmented.csv -k 12 --out run --views text1,text2
+
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
     changed = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
@@ -52,6 +59,7 @@ def cluster(
         out,
         clusters,
         text_column=text_column,
+        view_columns=_two_columns(views),
         preset=preset,
         settings=changed,
         seed=seed,
@@ -59,6 +67,16 @@ def cluster(
         encoding=encoding,
         overwrite=overwrite,
     )
+
+
+def _two_columns(views: str | None) -> tuple[str, str] | None:
+    """Read the names of two columns with a comma between."""
+    if views is None:
+        return None
+    first, comma, second = (part.strip() for part in views.partition(","))
+    if not (first and comma and second) or "," in second:
+        raise InputError(f"--views names two columns with a comma between, as in text1,text2; got {views!r}")
+    return first, second
 
 
 def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed = 0) -> None:

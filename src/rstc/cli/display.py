@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -16,9 +16,13 @@ from rich.text import Text
 
 from rstc.progress import Listener
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 STAGES = {
     "load": "loading the model",
     "encode": "encoding the texts",
+    "views": "making views",
     "train": "training",
     "renew": "renewing the labels",
     "predict": "labelling",
@@ -91,6 +95,16 @@ def cluster_table(clusters: list[dict[str, Any]], typical: int = 2) -> Table:
             Text(", ".join(one["keywords"][:6])),
             Text(texts),
         )
+    return table
+
+
+def changes_table(texts: pd.DataFrame) -> Table:
+    """Return texts and their changed versions as a table."""
+    table = Table(show_lines=True, expand=False)
+    for column in texts.columns:
+        table.add_column(str(column), max_width=48)
+    for row in texts.itertuples(index=False):
+        table.add_row(*(Text(shorten(str(text), 120)) for text in row))
     return table
 
 
