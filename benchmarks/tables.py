@@ -23,6 +23,7 @@ from store_tables import (
     starts_table,
     table,
     uneven_table,
+    views_table,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -189,6 +190,7 @@ FILLED = {
         "noise": noise_table,
         "uneven": uneven_table,
     },
+    "docs/views.md": {"views": views_table},
     "docs/performance.md": {
         "step": step_table,
         "encode": encode_table,
