@@ -50,6 +50,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
         class_distribution_: b, the estimated share of each cluster, (C,).
         history_: what was seen at each renewal of the pseudo-labels.
+        losses_: the class-wise and the instance-wise loss of each step.
         embedding_: the learned embedding of each fitted text, (N, D); zeros where there is no text.
         n_iter_: training steps taken.
         n_texts_: how many texts it was fitted on.
@@ -196,6 +197,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.embedding_ = _spread(E, present, len(given), 0)
         self.class_distribution_ = result.b
         self.history_ = result.history
+        self.losses_ = result.losses
         self.n_iter_ = result.steps
         self.n_texts_ = len(texts)
         self.n_trained_ = result.n_trained

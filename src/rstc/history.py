@@ -59,8 +59,14 @@ def contrast_entry(step: int, losses: MeanLosses) -> dict[str, Any]:
     return entry
 
 
-def renewal_entry(step: int, losses: MeanLosses, renewed: Renewal, changed: float | None) -> dict[str, Any]:
-    """Return, and log, where a run is at a renewal; `changed` is the share of texts in another cluster than before."""
+def renewal_entry(
+    step: int, losses: MeanLosses, renewed: Renewal, changed: float | None, moved: float | None
+) -> dict[str, Any]:
+    """Return, and log, where a run is at a renewal.
+
+    Shares of texts in another cluster than before: `changed` since the last look of the stop test, `moved` since the
+    last renewal.
+    """
     loss_class, loss_instance = losses.means()
     entry = {
         "step": step,
@@ -68,6 +74,7 @@ def renewal_entry(step: int, losses: MeanLosses, renewed: Renewal, changed: floa
         "loss_instance": loss_instance,
         "clusters": len(renewed.clusters.unique()),
         "changed": changed,
+        "moved": moved,
         "confidence": renewed.prediction.log_p.max(1).values.exp().mean().item(),
         "smallest_class": float(renewed.b.min()),
         "largest_class": float(renewed.b.max()),

@@ -52,6 +52,7 @@ class TrainResult:
         prediction: its final log P (N, C) and E (N, D).
         b: the estimated class distribution, (C,).
         history: one entry a renewal, the last one after the last step.
+        losses: L_C and L_I of each step; None for L_C where there was no label.
         steps: training steps taken.
         n_trained: how many texts trained.
         settled: whether the stop test ended the training, rather than the step limit.
@@ -61,6 +62,7 @@ class TrainResult:
     prediction: Prediction
     b: NDArray[np.float64]
     history: list[dict[str, Any]]
+    losses: list[tuple[float | None, float]]
     steps: int
     n_trained: int
     settled: bool
@@ -131,7 +133,9 @@ class _Training:
         self.recipe = _recipe(config)
         # They do not learn, so they are read once.
         self.words = read_words([texts[i] for i in learners], rng) if config.words and config.class_contrast else None
+        self.clusters: Tensor | None = None  # at the last renewal
         self.history: list[dict[str, Any]] = []
+        self.losses: list[tuple[float | None, float]] = []
         self.step, self.last_step = 0, last_step(len(learners), config)
 
     def run(self) -> TrainResult:
@@ -224,6 +228,7 @@ class _Training:
             self.scaler.update()
             self.step += 1
             self.progress.advance(self.step, self.last_step)
+            self.losses.append((None if labels is None else L_C.item(), L_I.item()))
             return L_C.item(), L_I.item()
 
     def _batches(self, views: Views) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
@@ -288,7 +293,9 @@ class _Training:
     def _record(self, losses: MeanLosses, renewed: Renewal, changed: float | None) -> None:
         """Write down what a renewal found, and show it to whoever watches."""
         self._show(renewed.clusters)
-        self.history.append(renewal_entry(self.step, losses, renewed, changed))
+        moved = None if self.clusters is None else (self.clusters != renewed.clusters).float().mean().item()
+        self.clusters = renewed.clusters
+        self.history.append(renewal_entry(self.step, losses, renewed, changed, moved))
 
     def _show(self, clusters: Tensor) -> None:
         if self.watch:
@@ -309,7 +316,8 @@ class _Training:
         network.cluster_head.reorder(order)
         with self.progress.stage("predict"):
             final = network.settle(self.all_tokens, network.judge(prediction.E))
-        return TrainResult(network.eval(), final, b[order.numpy()], self.history, self.step, len(self.tokens), settled)
+        b, learners = b[order.numpy()], len(self.tokens)
+        return TrainResult(network.eval(), final, b, self.history, self.losses, self.step, learners, settled)
 
 
 def _adam(network: Network, config: Config) -> torch.optim.Adam:
