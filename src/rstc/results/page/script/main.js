@@ -1,0 +1,21 @@
+// The start: a title, a theme, and all parts set going.
+
+function startTheme() {
+  const root = document.documentElement, dark = window.matchMedia("(prefers-color-scheme: dark)");
+  root.dataset.theme = dark.matches ? "dark" : "light";
+  byId("theme").addEventListener("click", () => {
+    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+    redraw();
+  });
+}
+
+byId("title").textContent = content.title;
+startTheme();
+startTabs();
+startList();
+startDetail();
+startMap();
+startSearch();
+startExport();
+startEditing();
+document.documentElement.dataset.ready = "true";
