@@ -1,0 +1,35 @@
+"""Pictures of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rstc.results.figures import write_figures
+from rstc.results.now import RunNow
+
+
+def test_map_sizes_and_curves_are_drawn_twice_the_same(finished_run: Path, tmp_path: Path) -> None:
+    run = RunNow.read(finished_run)
+    run.correct({"do": "rename", "cluster": 0, "name": "$ under_scores and <b> $"})
+    run.correct({"do": "noise", "rows": [0, 1]})
+    files = write_figures(run, tmp_path / "one")
+    assert [path.name for path in files] == [
+        f"{name}.{kind}" for name in ("map", "sizes", "curves") for kind in ("png", "svg")
+    ]
+    assert all(path.stat().st_size > 5000 for path in files)
+    again = write_figures(run, tmp_path / "two")
+    assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
+
+
+def test_without_matplotlib_it_says_what_to_install(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    from rstc import InputError
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"rstc\[figures\]"):
+        write_figures(RunNow.read(finished_run), tmp_path)
