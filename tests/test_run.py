@@ -23,7 +23,13 @@ def run(tickets: Path, quick: Quick, tmp_path: Path) -> Path:
 
 
 def test_a_run_folder_holds_clusters_summary_and_model(run: Path, tickets: Path) -> None:
-    assert sorted(path.name for path in run.iterdir()) == ["clusters.csv", "model", "summary.json"]
+    assert sorted(path.name for path in run.iterdir()) == [
+        "clusters.csv",
+        "model",
+        "points.parquet",
+        "report.html",
+        "summary.json",
+    ]
     rows, given = pd.read_csv(run / "clusters.csv", dtype=str), pd.read_csv(tickets, dtype=str)
     assert rows[given.columns].equals(given)
     assert set(rows["cluster"]) == {"0", "1", "2", "3"}
@@ -51,7 +57,7 @@ def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
     assert sum(summary["class_distribution"]) == pytest.approx(1)
     assert summary["settings"]["batch_size"] == 32
     assert summary["history"][-1]["step"] == summary["steps"]
-    stages = ["read", "load", "encode", "start", "views", "train", "renew", "predict", "describe", "write"]
+    stages = ["read", "load", "encode", "start", "views", "train", "renew", "predict", "describe", "map", "write"]
     assert list(summary["seconds"]) == stages
     assert all(spent >= 0 for spent in summary["seconds"].values())
     assert (summary["device"], summary["precision"]) == ("cpu", "float32")

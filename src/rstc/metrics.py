@@ -61,6 +61,23 @@ def evaluate(truth: Sequence[Any], clusters: Sequence[Any]) -> Scores:
     )
 
 
+def confusion(truth: Sequence[Any], clusters: Sequence[Any]) -> pd.DataFrame:
+    """Return how many texts of each class (rows) each cluster (columns) holds, matches on the diagonal, large first.
+
+    >>> confusion(["a", "b", "b", "b"], [7, 5, 5, 7]).to_dict("split")["data"]
+    [[2, 1], [0, 1]]
+    """
+    counts = pd.crosstab(pd.Series(list(truth), name="class"), pd.Series(list(clusters), name="cluster"))
+    rows, columns = linear_sum_assignment(counts.to_numpy(), maximize=True)
+    order = np.argsort(-counts.to_numpy().sum(1)[rows], kind="stable")
+    rows, columns = rows[order], columns[order]
+    unmatched = [
+        [i for i in range(size) if i not in set(taken)]
+        for size, taken in zip(counts.shape, (rows, columns), strict=True)
+    ]
+    return counts.iloc[[*rows, *unmatched[0]], [*columns, *unmatched[1]]]
+
+
 def _class_table(counts: pd.DataFrame, match: dict[int, int]) -> pd.DataFrame:
     """Return one row a true class, the largest first; a class without a matched cluster has none."""
     values, table = counts.to_numpy(), []

@@ -22,13 +22,16 @@ from rstc.pairs import augment
 from rstc.progress import Listener, Progress
 from rstc.representation.recipes import read_recipe
 from rstc.results.describe import ClusterDescription, describe
-from rstc.results.run_folder import SUMMARY, check_target, find_model, read_summary, write_run
+from rstc.results.flat import places
+from rstc.results.naming import keyword_names
+from rstc.results.now import RunNow, quotes
+from rstc.results.page.render import page
+from rstc.results.run_folder import SUMMARY, Points, check_target, find_model, read_summary, write_run
 from rstc.tables import STANDARD_INPUT, format_of, read_table, stream_tables, table_writer
 from rstc.texts import check_free_names, find_text_column, texts_of, with_clusters
 from rstc.versions import versions
 
 VERSIONS = ("text1", "text2")
-LONGEST_QUOTE = 500  # characters of a text that the summary quotes
 
 
 def cluster_file(
@@ -38,6 +41,7 @@ def cluster_file(
     *,
     text_column: str | None = None,
     view_columns: tuple[str, str] | None = None,
+    truth_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
     preset: str = "default",
@@ -48,7 +52,8 @@ def cluster_file(
 ) -> dict[str, Any]:
     """Cluster the texts of a file, write the run folder, and return the summary that is in it.
 
-    With `view_columns`, two columns of the file hold changed versions of each text for the encoder to learn from.
+    With `view_columns`, two columns of the file hold changed versions of each text for the encoder to learn from. A
+    `truth_column` has to be there and is not read.
     """
     choose_device(make_config(preset, settings).device)  # a setting that is wrong is told before any work is done
     if view_columns and "views" in (settings or {}):
@@ -58,7 +63,8 @@ def cluster_file(
     with progress.stage("read"):
         kind = format_of(path, format)
         table = read_table(path, kind, encoding)
-        column = find_text_column(table, text_column, besides=view_columns or ())
+        known = [find_text_column(table, name) for name in (*(view_columns or ()), truth_column) if name]
+        column = find_text_column(table, text_column, besides=known)
         texts = texts_of(table, column)
         views = _versions(table, view_columns)
         check_free_names(table)
@@ -68,12 +74,12 @@ def cluster_file(
     with progress.stage("describe"):
         present = np.flatnonzero(model.labels_ != NO_CLUSTER)
         rows = present if len(present) < len(texts) else slice(None)  # a slice copies nothing
-        described = describe(
-            [text for text in texts if text is not None],
-            model.labels_[rows],
-            model.probabilities_[rows],
-            model.embedding_[rows],
-        )
+        there = [text for text in texts if text is not None]
+        labels, P, E = model.labels_[rows], model.probabilities_[rows], model.embedding_[rows]
+        described = describe(there, labels, P, E)
+        names = keyword_names(described)
+    with progress.stage("map"):
+        points = Points(there, present, labels, P.max(axis=1), places(E))
     encoder = model.network_.encoder
     summary = {
         "input": {
@@ -88,11 +94,14 @@ def cluster_file(
         },
         "n_clusters": n_clusters,
         "clusters_found": len(described),
-        "clusters": [_entry(one, len(present), model.class_distribution_) for one in described],
+        "clusters": [
+            _entry(one, name, there, model.class_distribution_) for one, name in zip(described, names, strict=True)
+        ],
         "class_distribution": model.class_distribution_.tolist(),
         "steps": model.n_iter_,
         "settled": model.settled_,
         "history": model.history_,
+        "losses": [[None if loss is None else round(loss, 4) for loss in both] for both in model.losses_],
         "preset": preset,
         "seed": seed,
         "settings": model.config_.to_dict(),
@@ -108,7 +117,7 @@ def cluster_file(
 
     with progress.stage("write"):
         table = _labelled(table, texts, model.labels_, model.probabilities_.max(axis=1))
-        write_run(out, table, kind, model.save, timed_summary)
+        write_run(out, table, kind, points, model.save, timed_summary, lambda told: page(RunNow(told, points)))
     return summary
 
 
@@ -219,9 +228,8 @@ def _labelled(
     )
 
 
-def _entry(one: ClusterDescription, n_texts: int, b: NDArray[np.float64]) -> dict[str, Any]:
+def _entry(one: ClusterDescription, name: str, texts: list[str], b: NDArray[np.float64]) -> dict[str, Any]:
     """Return a cluster's entry in the summary."""
-    entry = asdict(one) | {"share": one.size / n_texts, "estimated_share": float(b[one.cluster])}
-    for quotes in ("typical", "doubtful"):
-        entry[quotes] = [text[:LONGEST_QUOTE] for text in entry[quotes]]
-    return entry
+    said = {"typical": one.typical, "doubtful": one.doubtful}
+    shares = {"share": one.size / len(texts), "estimated_share": float(b[one.cluster])}
+    return {"name": name} | asdict(one) | shares | quotes(texts, **said)

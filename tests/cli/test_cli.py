@@ -30,7 +30,19 @@ def settings(tiny_encoder: str) -> list[str]:
 
 def test_help_shows_examples() -> None:
     assert "rstc cluster tickets.csv --clusters 12 --out run" in rstc("cluster", "--help").stdout
-    assert {"cluster", "predict", "augment", "evaluate", "info", "demo"} <= set(rstc("--help").stdout.split())
+    assert {
+        "cluster",
+        "predict",
+        "augment",
+        "report",
+        "explore",
+        "names",
+        "apply",
+        "figures",
+        "evaluate",
+        "info",
+        "demo",
+    } <= set(rstc("--help").stdout.split())
 
 
 def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: list[str], tmp_path: Path) -> None:

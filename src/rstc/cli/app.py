@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import augment, benchmark, cluster, evaluate, info, predict
+from rstc.cli import augment, benchmark, cluster, correct, evaluate, info, predict, report
 from rstc.errors import InputError, RstcWarning
 
 app = typer.Typer(
@@ -23,6 +23,11 @@ app = typer.Typer(
 app.command("cluster")(cluster.cluster)
 app.command("predict")(predict.predict)
 app.command("augment", epilog=augment.WAYS_LISTED)(augment.augment)
+app.command("report")(report.report)
+app.command("explore")(correct.explore)
+app.command("names")(correct.names)
+app.command("apply")(correct.apply)
+app.command("figures")(report.figures)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.command("demo")(cluster.demo)

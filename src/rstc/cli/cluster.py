@@ -26,6 +26,12 @@ def cluster(
         str | None,
         typer.Option("--views", metavar="A,B", help="Two columns that hold changed versions of each text."),
     ] = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            "--truth", metavar="COLUMN", help="True classes, for scores on the page; clustering ignores them."
+        ),
+    ] = None,
     preset: Annotated[str, typer.Option(help="default, or paper for the paper's settings.")] = "default",
     settings: Annotated[
         list[str] | None,
@@ -39,7 +45,8 @@ def cluster(
 ) -> None:
     """Cluster the texts of a file.
 
-    Writes DIR/clusters.* (your rows with `cluster` and `confidence`), DIR/summary.json and DIR/model/.
+    Writes DIR/clusters.* (your rows with `cluster` and `confidence`), DIR/report.html (the result as a page: open it in
+    a browser), DIR/summary.json, DIR/points.parquet and DIR/model/.
 
     Examples:
 
@@ -60,6 +67,7 @@ def cluster(
         clusters,
         text_column=text_column,
         view_columns=_two_columns(views),
+        truth_column=truth,
         preset=preset,
         settings=changed,
         seed=seed,
@@ -87,7 +95,7 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
         rstc demo --out demo-run
     """
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
-        _run(str(sample), out, 10, seed=seed, overwrite=overwrite)
+        _run(str(sample), out, 10, seed=seed, overwrite=overwrite, truth_column="topic")
     from rstc.cli.display import output
 
     output.print(
@@ -102,6 +110,7 @@ def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
     note_plain_input(file, options.get("format"))
     with shown_progress() as listener:
         from rstc.hardware import use_granted_cores
+        from rstc.results.run_folder import REPORT
         from rstc.run import cluster_file
 
         use_granted_cores()
@@ -119,4 +128,8 @@ def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
     seconds = summary["seconds"]
     where = f"Time: {sum(seconds.values()):.0f} s ({seconds_line(seconds)})"
     output.print(where, highlight=False, markup=False, soft_wrap=True)
-    output.print(f"Written to {out}", highlight=False, markup=False)
+    if options.get("truth_column"):
+        from rstc.cli.report import add_truth
+
+        add_truth(out, options["truth_column"])
+    output.print(f"Written to {out}; look at it: {out / REPORT}", highlight=False, markup=False, soft_wrap=True)

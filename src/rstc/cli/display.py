@@ -91,7 +91,7 @@ def cluster_table(clusters: list[dict[str, Any]], typical: int = 2) -> Table:
         table.add_row(
             str(one["cluster"]),
             f"{one['size']:,}",
-            f"{one['confidence']:.2f}",
+            "–" if one["confidence"] is None else f"{one['confidence']:.2f}",
             Text(", ".join(one["keywords"][:6])),
             Text(texts),
         )

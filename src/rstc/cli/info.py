@@ -26,6 +26,7 @@ def info(
     """
     from rstc.cli.display import cluster_table, output
     from rstc.model_folder import read_description
+    from rstc.results.now import RunNow
     from rstc.results.run_folder import SUMMARY, find_model, read_summary
 
     description = read_description(find_model(folder))
@@ -47,4 +48,7 @@ def info(
         summary = read_summary(folder)
         source = f"{summary['input']['file']}, column {summary['input']['text_column']!r}"
         output.print(f"{'input':<13} {source}", highlight=False, markup=False)
-        output.print(cluster_table(summary["clusters"]))
+        run = RunNow.read(folder)
+        if run.log.edits:
+            output.print(f"{'corrections':<13} {len(run.log.edits)}", highlight=False, markup=False)
+        output.print(cluster_table(run.entries()))

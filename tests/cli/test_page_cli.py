@@ -1,0 +1,111 @@
+"""The commands around the page, in real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from rstc.cli import main
+from rstc.results.edits import Log, read_log, write_log
+
+
+def rstc(*arguments: Any, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rstc", *map(str, arguments)]
+    environment = {**os.environ, "COLUMNS": "120"}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, cwd=cwd)
+
+
+def test_report_adds_the_truth(run_folder: Path) -> None:
+    (run_folder / "report.html").unlink()
+    done = rstc("report", run_folder, "--truth", "topic")
+    assert done.returncode == 0, done.stderr
+    truth = json.loads((run_folder / "summary.json").read_text(encoding="utf-8"))["truth"]
+    assert truth["column"] == "topic"
+    assert sum(map(sum, truth["matrix"])) == 120
+    assert '"acc"' in (run_folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_names_by_a_function_beside_the_run(run_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "my_names.py").write_text("def loud(cluster):\n    return cluster['keywords'][0].upper()\n")
+    named = rstc("names", run_folder, "--function", "my_names:loud", cwd=tmp_path)
+    assert named.returncode == 0, named.stderr
+    assert len(re.findall(r"^ +\d  [A-Z]+  \(\d+\)$", named.stdout, re.MULTILINE)) == 4
+    assert rstc("names", run_folder).stdout == named.stdout
+
+
+def test_corrections_are_applied_and_shown_by_info(run_folder: Path) -> None:
+    write_log(run_folder, Log(({"do": "merge", "cluster": 1, "into": 0}, {"do": "noise", "rows": [0]})))
+    applied = rstc("apply", run_folder)
+    assert applied.returncode == 0, applied.stderr
+    assert "2 corrections applied: 3 clusters, 1 texts are noise" in applied.stdout
+    assert set(pd.read_csv(run_folder / "clusters.csv")["cluster"]) == {-1, 0, 2, 3}
+    told = rstc("info", run_folder).stdout
+    assert "corrections   2" in told
+    assert sum(int(size) for size in re.findall(r"^│ +\d+ │ +(\d+) │", told, re.MULTILINE)) == 119
+
+
+def test_explore_serves_until_it_is_interrupted(run_folder: Path) -> None:
+    command = [sys.executable, "-m", "rstc", "explore", str(run_folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout
+        line = serving.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+/\S+/", line)[0]
+        with urllib.request.urlopen(address, timeout=20) as page:
+            assert b"tickets.csv" in page.read()
+        token = address.rstrip("/").rsplit("/", 1)[1]
+        body = json.dumps({"do": "rename", "cluster": 0, "name": "mine"}).encode()
+        urllib.request.urlopen(urllib.request.Request(f"{address}edits", body, {"X-Token": token}), timeout=20).close()
+        serving.send_signal(signal.SIGINT)
+        said, complaints = serving.communicate(timeout=20)
+    assert serving.returncode == 0, complaints
+    assert "1 corrections in" in said
+    assert "rstc apply" in said
+    assert token not in complaints
+    assert read_log(run_folder).edits == ({"do": "rename", "cluster": 0, "name": "mine"},)
+    assert '"mine"' in (run_folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_figures_are_listed(run_folder: Path, tmp_path: Path) -> None:
+    drawn = rstc("figures", run_folder, "--out", tmp_path / "pictures")
+    assert drawn.returncode == 0, drawn.stderr
+    assert len(drawn.stdout.split()) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["report", "nowhere"], "there is no run in nowhere"),
+        (["explore", "nowhere"], "there is no run in nowhere"),
+        (["apply", "nowhere"], "there is no run in nowhere"),
+        (["report", "{run}", "--truth", "colour"], "there is no column 'colour'"),
+        (["names", "{run}", "--function", "nothing"], "module:function"),
+        (["names", "{run}", "--function", "no_such_module:x"], "there is no function"),
+        (["names", "{run}", "--function", "a:b", "--command", "c"], "not from both"),
+        (["explore", "{run}", "--host", "203.0.113.9"], "cannot be listened at"),
+    ],
+)
+def test_mistakes_end_in_one_sentence(
+    arguments: list[str],
+    said: str,
+    run_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["rstc", *(word.replace("{run}", str(run_folder)) for word in arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said in told
+    assert told.splitlines()[-1].startswith("rstc: ")
+    assert "Traceback" not in told
