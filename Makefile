@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test check lint readme results clean
+.PHONY: demo test browser check lint readme results clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
 
-test: lint
+test: lint browser
 	$(BIN)/pytest -n auto --dist loadfile  # a worker a core, each on one thread (tests/conftest.py)
+
+# Chromium for the tests of the page, where it is missing.
+browser:
+	tools/install-browser.sh
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .

@@ -1,0 +1,133 @@
+"""Corrections made in a real browser, with the server of `rstc explore`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.support.select import Select
+
+from rstc.explore import Exploration, ExploreServer
+from rstc.results.edits import read_log
+
+
+@pytest.fixture
+def page(browser: Any, run_folder: Path) -> Iterator[Any]:
+    with ExploreServer(Exploration(run_folder)) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        browser.get(server.address)
+        saved(browser, "no corrections")
+        yield browser
+        server.shutdown()
+
+
+def find(browser: Any, selector: str) -> Any:
+    return browser.find_element("css selector", selector)
+
+
+def choose(browser: Any, selector: str, cluster: str) -> None:
+    """Choose a cluster and press the button beside the choice."""
+    find(browser, selector).click()
+    Select(find(browser, selector)).select_by_value(cluster)
+    find(browser, selector.removesuffix('"]') + '-do"]').click()
+
+
+def names(browser: Any) -> list[str]:
+    return [one.text for one in browser.find_elements("css selector", "#clusters .name")]
+
+
+def saved(browser: Any, said: str) -> None:
+    until(lambda: find(browser, "#saved").text == said)
+
+
+def until(happened: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if happened():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen within ten seconds")
+
+
+def test_rename_survives_a_reload(page: Any, run_folder: Path) -> None:
+    find(page, "#cluster-0").click()
+    name = find(page, "#detail input")
+    name.clear()
+    name.send_keys("Where is <b>my</b> parcel?\n")
+    saved(page, "1 correction, saved")
+    assert "Where is <b>my</b> parcel?" in names(page)
+    page.refresh()
+    saved(page, "1 correction, saved")
+    assert "Where is <b>my</b> parcel?" in names(page)
+    assert read_log(run_folder).edits[0]["name"] == "Where is <b>my</b> parcel?"
+
+
+def test_merge_split_and_undo(page: Any) -> None:
+    before = names(page)
+    find(page, "#cluster-1").click()
+    choose(page, '#detail [data-action="merge"]', "0")
+    saved(page, "1 correction, saved")
+    assert len(names(page)) == 3
+    find(page, "#cluster-0").click()
+    find(page, '#detail [data-action="split"]').click()
+    saved(page, "2 corrections, saved")
+    assert len(names(page)) == 4
+    find(page, "#undo").click()
+    saved(page, "1 correction, saved")
+    find(page, "#undo").click()
+    saved(page, "no corrections")
+    assert names(page) == before
+    assert not find(page, "#undo").is_enabled()
+
+
+def test_a_text_is_moved_and_another_is_noise(page: Any, run_folder: Path) -> None:
+    find(page, "#cluster-0").click()
+    moved = int(find(page, "#detail ul.all li").get_attribute("data-row"))
+    choose(page, f'#detail ul.all li[data-row="{moved}"] [data-action="move"]', "2")
+    saved(page, "1 correction, saved")
+    noisy = int(find(page, "#detail ul.all li").get_attribute("data-row"))
+    find(page, f'#detail ul.all li[data-row="{noisy}"] [data-action="noise"]').click()
+    saved(page, "2 corrections, saved")
+    made = read_log(run_folder).edits
+    assert made == ({"do": "move", "rows": [moved], "into": 2}, {"do": "noise", "rows": [noisy]})
+    assert "noise" in names(page)
+
+
+def test_texts_are_marked_one_after_the_other_by_keyboard(page: Any, run_folder: Path) -> None:
+    find(page, "#cluster-0").click()
+    find(page, '#detail ul.all [data-action="noise"]').send_keys("\n")
+    saved(page, "1 correction, saved")
+    page.switch_to.active_element.send_keys("\n")
+    saved(page, "2 corrections, saved")
+    assert [edit["do"] for edit in read_log(run_folder).edits] == ["noise", "noise"]
+    find(page, "#undo").click()
+    saved(page, "1 correction, saved")
+
+
+def test_a_phone_of_360_pixels_shows_corrections_without_scrolling_sideways(page: Any) -> None:
+    find(page, "#cluster-0").click()
+    name = find(page, "#detail input")
+    name.clear()
+    name.send_keys("a name of many words " * 9 + "\n")
+    saved(page, "1 correction, saved")
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    )
+    try:
+        find(page, "#cluster-1").click()
+        find(page, '#detail [data-action="merge"]').click()
+        assert page.execute_script("return document.documentElement.scrollWidth <= 360")
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_texts_that_were_searched_for_are_moved_together(page: Any, run_folder: Path) -> None:
+    find(page, "#search").send_keys("garlic")
+    until(lambda: "texts" in find(page, "#hits").text)
+    choose(page, '#detail [data-action="move-all"]', "0")
+    saved(page, "1 correction, saved")
+    assert len(read_log(run_folder).edits[0]["rows"]) == int(find(page, "#hits").text.split()[0])
