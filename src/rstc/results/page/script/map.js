@@ -50,7 +50,7 @@ function lit() {
 }
 
 // Colours as the canvas keeps them in a pixel, that of no cluster last.
-const STRONG = 235, FAINT = 38; // of 255
+const STRONG = 235, FAINT = 64; // of 255
 function pixelColours(opacity) {
   const all = [...Array.from({ length: COLOURS }, (_, i) => colourOf(i)), GREY];
   return Uint32Array.from(all, ([r, g, b]) => ((opacity << 24) | (b << 16) | (g << 8) | r) >>> 0);
@@ -128,8 +128,10 @@ function drawNames(pen) {
   const taken = [];
   for (const { cluster, x, y } of namePlaces) {
     if (state.selected !== null && cluster !== state.selected) continue;
-    const [px, py] = toCanvas(x, y), name = nameOf(cluster), short = name.length > 28 ? name.slice(0, 27) + "…" : name;
-    const half = pen.measureText(short).width / 2 + 4;
+    const name = nameOf(cluster), short = name.length > 28 ? name.slice(0, 27) + "…" : name;
+    const half = pen.measureText(short).width / 2 + 4, [at, py] = toCanvas(x, y), { width } = size();
+    if (at < 0 || at > width) continue;
+    const px = Math.min(Math.max(at, half), width - half); // a name at the edge stays readable
     if (taken.some(([l, r, t]) => px - half < r && px + half > l && Math.abs(py - t) < 16)) continue;
     taken.push([px - half, px + half, py]);
     pen.strokeText(short, px, py);
