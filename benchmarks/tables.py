@@ -151,6 +151,19 @@ def scale_table() -> str:
     return table(["texts", "of which train", "seconds", "milliseconds a text", "peak memory, GB"], rows)
 
 
+def page_table() -> str:
+    rows = [
+        [
+            f"{row['texts']:,}",
+            f"{row['megabytes']:.1f}",
+            f"{row['open_seconds']:.1f}",
+            f"{row['frame_milliseconds']:.0f}",
+        ]
+        for row in sorted(read("page")["rows"], key=lambda row: row["texts"])
+    ]
+    return table(["texts", "megabytes", "seconds to open", "milliseconds a frame"], rows)
+
+
 def layers_table() -> str:
     found = {(row["set"], row["layers"]): row for row in read("layers")["rows"]}
     sets = list(dict.fromkeys(name for name, _ in found))
@@ -190,6 +203,7 @@ FILLED = {
         "noise": noise_table,
         "uneven": uneven_table,
     },
+    "docs/report.md": {"page": page_table},
     "docs/views.md": {"views": views_table},
     "docs/performance.md": {
         "step": step_table,
