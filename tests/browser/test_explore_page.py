@@ -108,6 +108,16 @@ def test_texts_are_marked_one_after_the_other_by_keyboard(page: Any, run_folder:
     saved(page, "1 correction, saved")
 
 
+def test_corrections_made_while_another_is_saved_wait_their_turn(page: Any, run_folder: Path) -> None:
+    find(page, "#cluster-0").click()
+    page.execute_script(
+        """document.querySelector('#detail [data-action="split"]').click();
+        document.querySelectorAll('#detail ul.all [data-action="noise"]')[3].click();"""
+    )
+    saved(page, "2 corrections, saved")
+    assert [edit["do"] for edit in read_log(run_folder).edits] == ["split", "noise"]
+
+
 def test_a_phone_of_360_pixels_shows_corrections_without_scrolling_sideways(page: Any) -> None:
     find(page, "#cluster-0").click()
     name = find(page, "#detail input")

@@ -45,7 +45,7 @@ function describeCluster(id) {
   const near = (one?.near ?? []).filter((other) => state.clusters.has(other));
   return [
     element("h2", {}, dot(id), " ", nameOf(id)),
-    element("p", { class: "meta" }, `cluster ${id === NONE ? "none" : id} · ${count(rows.length)} texts (${percent(rows.length / N)}) · mean confidence ${percent(confidences().get(id))}`),
+    element("p", { class: "meta" }, `cluster ${id === NONE ? "none" : id} · ${texts(rows.length)} (${percent(rows.length / N)}) · mean confidence ${percent(confidences().get(id))}`),
     one ? element("div", { class: "words" }, ...one.keywords.map((word) => element("span", {}, word))) : null,
     near.length ? element("p", {}, "Near: ", ...near.flatMap((other) => [element("button", { type: "button", onclick: () => select(other) }, nameOf(other)), " "])) : null,
     editing ? clusterActions(id) : null,
@@ -61,7 +61,7 @@ function drawDetail() {
   if (now !== pageOf) [page, pageOf] = [0, now];
   const place = byId("detail"), focus = focusIn(place);
   if (state.rows) {
-    place.replaceChildren(element("h2", {}, `${count(state.rows.length)} texts`), editing && state.rows.length ? rowsActions(state.rows) : "", ...paged(state.rows, true));
+    place.replaceChildren(element("h2", {}, state.about), editing && state.rows.length ? rowsActions(state.rows) : "", ...paged(state.rows, true));
   } else if (state.selected !== null) {
     place.replaceChildren(...describeCluster(state.selected));
   } else {
@@ -93,7 +93,8 @@ function readText(row) {
     nearest.sort((a, b) => a[0] - b[0]);
     nearest.length = Math.min(nearest.length, NEIGHBOURS);
   }
-  showRows([row, ...nearest.map(([, other]) => other)]);
+  showRows([row, ...nearest.map(([, other]) => other)], `A text and the ${nearest.length} nearest to it`);
+  goToTexts();
 }
 
 function startDetail() {

@@ -20,6 +20,7 @@ function drawing(tag, attributes = {}, ...children) {
 const byId = (id) => document.getElementById(id);
 const percent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(1) + " %");
 const count = (number) => number.toLocaleString("en");
+const texts = (number) => `${count(number)} text${number === 1 ? "" : "s"}`;
 
 function dot(cluster) {
   const made = element("span", { class: "dot", "aria-hidden": "true" });

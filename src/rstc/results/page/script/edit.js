@@ -25,22 +25,18 @@ function takeOver({ rows, clusters, edits }) {
   tell();
 }
 
-// One correction at a time: the next waits until the server has answered, and its buttons with it.
-let busy = false;
+// One correction at a time: the next is sent when the server has answered the one before.
+let queue = Promise.resolve();
 
-async function correct(edit) {
-  if (busy) return;
-  busy = true;
-  document.body.dataset.busy = "true";
+function correct(edit) {
   byId("saved").textContent = "saving…";
-  try {
-    takeOver(await ask("edits", edit));
-  } catch (problem) {
-    byId("saved").textContent = `not saved: ${problem.message}`;
-  } finally {
-    busy = false;
-    delete document.body.dataset.busy;
-  }
+  queue = queue.then(async () => {
+    try {
+      takeOver(await ask("edits", edit));
+    } catch (problem) {
+      byId("saved").textContent = `not saved: ${problem.message}`;
+    }
+  });
 }
 
 // A choice of clusters with a button that acts on it: a choice alone would act at the first press of an arrow key. Its
@@ -53,7 +49,10 @@ function clusterPicker(label, action, done, except) {
     picker.append(...ids.map((id) => element("option", { value: id }, nameOf(id))));
   };
   for (const event of ["focus", "pointerdown"]) picker.addEventListener(event, fill);
-  const act = () => { if (picker.value !== "") done(Number(picker.value)); };
+  const act = () => {
+    if (picker.value !== "") done(Number(picker.value));
+    else byId("saved").textContent = "choose a cluster first";
+  };
   return [picker, element("button", { type: "button", "data-action": action + "-do", "aria-label": label + " the chosen cluster", onclick: act }, label.split(" ")[0])];
 }
 

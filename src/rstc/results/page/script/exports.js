@@ -22,6 +22,7 @@ function startExport() {
   byId("export-do").addEventListener("click", () => {
     const which = byId("export").value;
     const rows = which === "all" ? Array.from({ length: N }, (_, row) => row) : shownRows();
+    if (!rows.length) return void (byId("hits").textContent = "no text is shown");
     const address = URL.createObjectURL(new Blob(["\ufeff" + csvOf(rows)], { type: "text/csv;charset=utf-8" }));
     const link = element("a", { href: address, download: which === "all" ? "clusters.csv" : "selection.csv" });
     link.click();

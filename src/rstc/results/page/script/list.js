@@ -16,7 +16,7 @@ function drawList() {
   }[order];
   byId("facts").textContent = `${count(N)} texts in ${count(ids.filter((id) => id !== NONE).length)} clusters · ${content.facts}`;
   const items = ids.sort(by).map((id) =>
-    element("li", { role: "option", id: "cluster-" + id, "data-id": id, "aria-selected": String(id === state.selected), onclick: () => select(id === state.selected ? null : id) },
+    element("li", { role: "option", id: "cluster-" + id, "data-id": id, "aria-selected": String(id === state.selected), onclick: () => { select(id === state.selected ? null : id); goToTexts(); } },
       dot(id), element("span", { class: "name" }, nameOf(id)), element("span", { class: "count" }, count(found.get(id)))));
   const list = byId("clusters");
   list.replaceChildren(...items);

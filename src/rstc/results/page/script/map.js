@@ -255,7 +255,7 @@ function startMap() {
     if (map.lasso) {
       const rows = drawnAround();
       map.lasso = null;
-      showRows(rows);
+      showRows(rows, texts(rows.length));
       return;
     }
     if (!from) return;

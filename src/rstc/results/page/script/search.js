@@ -9,7 +9,7 @@ function search(query) {
   const wanted = state.query.toLowerCase(), rows = [];
   for (let row = 0; row < N; row++) if (text(row).toLowerCase().includes(wanted)) rows.push(row);
   byId("hits").textContent = `${count(rows.length)} of ${count(N)} texts`;
-  showRows(rows);
+  showRows(rows, texts(rows.length));
 }
 
 function startSearch() {

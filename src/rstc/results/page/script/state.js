@@ -6,6 +6,7 @@ const state = {
   clusters: new Map(content.clusters.map((one) => [one.id, { ...one }])),
   selected: null, // a cluster
   rows: null, // texts that were drawn around or searched for
+  about: "", // what these texts are
   query: "",
 };
 
@@ -36,13 +37,19 @@ function rowsOf(cluster) {
 }
 
 function select(cluster) {
-  Object.assign(state, { selected: cluster, rows: null });
+  Object.assign(state, { selected: cluster, rows: null, query: "" });
+  byId("search").value = byId("hits").textContent = "";
   tell();
 }
 
-function showRows(rows) {
-  Object.assign(state, { selected: null, rows });
+function showRows(rows, about) {
+  Object.assign(state, { selected: null, rows, about });
   tell();
+}
+
+// On a phone the texts stand below the list and the map: whoever chose some wants to see them.
+function goToTexts() {
+  if (window.matchMedia("(max-width: 60rem)").matches) byId("detail").scrollIntoView();
 }
 
 // What the list on the right shows, and what "the texts shown" means to the export.
