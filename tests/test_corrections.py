@@ -97,6 +97,14 @@ def test_a_function_names_the_clusters(run_folder: Path) -> None:
     assert "about " in (run_folder / "report.html").read_text(encoding="utf-8")
 
 
+def test_a_name_given_by_hand_stays_unless_all_are_to_be_named_again(run_folder: Path) -> None:
+    run = RunNow.read(run_folder)
+    run.correct({"do": "rename", "cluster": 0, "name": "mine"})
+    run.save(run_folder)
+    assert [one["name"] for one in rename_clusters(run_folder, lambda one: "theirs").entries()].count("mine") == 1
+    assert {one["name"] for one in rename_clusters(run_folder, lambda one: "new", again=True).entries()} == {"new"}
+
+
 def test_a_command_names_the_clusters(run_folder: Path) -> None:
     program = "import sys; said = sys.stdin.read(); print(said.split('Keywords: ')[1].split(',')[0].upper())"
     run = rename_clusters(run_folder, command_namer(f'{sys.executable} -c "{program}"'))

@@ -74,7 +74,9 @@ def test_a_cluster_is_split_in_two_that_differ(server: ExploreServer, run_folder
     status, said = edit(server, {"do": "split", "cluster": 2})
     assert status == 200
     gone = set(read_log(run_folder).edits[1]["rows"])
-    assert said["clusters"][-1]["id"] == 4
+    new = said["clusters"][-1]
+    assert new["id"] == 4
+    assert new["name"] == ", ".join(new["keywords"][:3])
     assert len(gone & expected) >= 0.8 * len(gone | expected), "the two that were merged come apart again"
 
 
@@ -141,6 +143,9 @@ def test_corrections_made_elsewhere_are_not_overwritten(server: ExploreServer, r
     status, said = edit(server, {"do": "rename", "cluster": 0, "name": "mine"})
     assert (status, "somebody else" in said["problem"]) == (400, True)
     assert len(read_log(run_folder).edits) == 4
+    state = server.exploration.state()  # as a reload asks for it
+    assert (state["edits"], state["clusters"][0]["name"]) == (4, "name 0")
+    assert edit(server, {"do": "rename", "cluster": 0, "name": "mine"})[0] == 200
 
 
 def test_a_request_that_is_too_large_is_refused_before_it_is_read(server: ExploreServer) -> None:

@@ -114,8 +114,10 @@ def taught(network: Network, E: Tensor, clusters: NDArray[np.int64], n_clusters:
     return Network(network.encoder, head, network.projector).eval()
 
 
-def rename_clusters(folder: Path, namer: Namer, listener: Listener | None = None) -> RunNow:
+def rename_clusters(folder: Path, namer: Namer, listener: Listener | None = None, again: bool = False) -> RunNow:
     """Ask for a name for each cluster, and keep the names as corrections, all of them or none.
+
+    A cluster that somebody named already keeps its name, unless they are to be named `again`.
 
     Args:
         folder: a run's folder.
@@ -123,7 +125,8 @@ def rename_clusters(folder: Path, namer: Namer, listener: Listener | None = None
         listener: is told how far it is.
     """
     run = RunNow.read(folder)
-    entries = run.entries()
+    named = {edit["cluster"] for edit in run.log.edits if edit["do"] == "rename"}
+    entries = [one for one in run.entries() if again or one["cluster"] not in named]
     for done, one in enumerate(entries, start=1):
         said = namer(one)
         name = " ".join(said.split()).strip("\"'`*")[:LONGEST_NAME].strip() if isinstance(said, str) else ""

@@ -22,7 +22,7 @@ from rstc.corrections import write_page
 from rstc.errors import InputError
 from rstc.estimator import RSTC
 from rstc.pseudo_labels.kmeans import swapped_kmeans
-from rstc.results.edits import Edit
+from rstc.results.edits import Edit, read_log
 from rstc.results.now import RunNow
 from rstc.results.page.content import shown_clusters
 from rstc.results.page.render import page
@@ -51,6 +51,8 @@ class Exploration:
     def state(self) -> dict[str, Any]:
         """Return what corrections have made of the run: texts in other clusters than it found, and all clusters."""
         with self._lock:
+            if read_log(self.folder) != self.run.log:  # somebody corrected elsewhere, as `rstc names` does
+                self.run = RunNow(self.run.summary, self.run.points, read_log(self.folder))
             return self._state()
 
     def correct(self, edit: Edit) -> dict[str, Any]:
@@ -95,7 +97,8 @@ class Exploration:
         if len(np.unique(side)) < 2:
             raise InputError("the texts of this cluster are all alike")
         smaller = int(np.bincount(side).argmin())
-        return {**edit, "rows": rows[side == smaller].tolist()}
+        leaving = rows[side == smaller]
+        return {**edit, "rows": leaving.tolist(), "name": self.run.name_for(leaving)}
 
     def _embedded(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         if self._model is None:

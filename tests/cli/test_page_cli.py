@@ -84,6 +84,7 @@ def test_figures_are_listed(run_folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["figures", "{run}", "--out", "{run}/summary.json"], "cannot be written"),
         (["report", "nowhere"], "there is no run in nowhere"),
         (["explore", "nowhere"], "there is no run in nowhere"),
         (["apply", "nowhere"], "there is no run in nowhere"),

@@ -54,6 +54,7 @@ def test_what_was_there_is_not_changed() -> None:
     ("edit", "said"),
     [
         ({"do": []}, "one of rename"),
+        ({"do": "rename", "cluster": 0, "name": "\x00" * 9}, "1 to 200 characters"),
         ({"do": "rename", "cluster": 0, "name": None}, "1 to 200 characters"),
         ({"do": "split", "cluster": 0, "rows": [0], "new": 1}, "cannot have the number 1"),
         ({"do": "split", "cluster": 0, "rows": [0], "new": 10**12}, "cannot have the number"),

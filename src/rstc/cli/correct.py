@@ -89,11 +89,13 @@ def names(
         str | None,
         typer.Option("--function", metavar="MODULE:NAME", help="A Python function from a cluster to a name."),
     ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also rename clusters that were named before.")] = False,
 ) -> None:
     """Show the clusters' names, or have them named by a command (any language model) or a function.
 
-    A command gets a question with keywords and typical texts on its standard input and prints a name. A function gets
-    the cluster as in summary.json, a dict. The names are corrections, as those made by hand: they can be undone.
+    A command, run without a shell, gets a question with keywords and typical texts on its standard input and prints a
+    name. A function gets the cluster as in summary.json, a dict. Clusters that were named before keep their names,
+    unless you say --again. The names are corrections, as those made by hand: they can be undone.
 
     Examples:
 
@@ -114,7 +116,7 @@ def names(
     else:
         namer = _function(function) if function is not None else command_namer(str(command))
         with shown_progress() as listener:
-            run = rename_clusters(folder, namer, listener)
+            run = rename_clusters(folder, namer, listener, again)
     for one in run.entries():
         output.print(
             f"{one['cluster']:>5}  {one['name']}  ({one['size']:,})", highlight=False, markup=False, soft_wrap=True

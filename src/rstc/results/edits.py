@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +79,8 @@ def checked_name(name: Any) -> str:
     >>> checked_name("  money \\n back ")
     'money back'
     """
-    line = " ".join((clean(name) or "").split()) if isinstance(name, str) else ""
+    signs = (clean(name) or "") if isinstance(name, str) else ""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in signs).split())
     if not line or len(line) > LONGEST_NAME:
         raise InputError(f"a name has 1 to {LONGEST_NAME} characters")
     return line
@@ -109,12 +110,14 @@ def _split(now: Corrected, edit: Edit) -> Corrected:
         raise InputError(f"a new cluster cannot have the number {new!r}")
     clusters = now.clusters.copy()
     clusters[rows] = new
-    return Corrected(clusters, {**now.names, new: _free_name(now, now.names[cluster])}, new + 1)
+    name = checked_name(edit["name"]) if edit.get("name") else now.names[cluster]
+    return Corrected(clusters, {**now.names, new: _free_name(now, name)}, new + 1)
 
 
 def _free_name(now: Corrected, name: str) -> str:
-    """Return a name with the first number behind it that no cluster has."""
-    return next(new for new in (f"{name} ({i})" for i in count(2)) if new not in now.names.values())
+    """Return a name, with a number behind it if another cluster has it."""
+    names = chain([name], (f"{name} ({i})" for i in count(2)))
+    return next(new for new in names if new not in now.names.values())
 
 
 def _moved(now: Corrected, edit: Edit) -> Corrected:

@@ -38,7 +38,10 @@ def write_figures(run: RunNow, out: Path) -> list[Path]:
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError("pictures need matplotlib: pip install 'rstc[figures]'") from None
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"{out} cannot be written: {problem.strerror or problem}") from problem
     written = []
     draws: dict[str, Callable[[Figure, RunNow], None]] = {"map": draw_map, "sizes": draw_sizes, "curves": draw_curves}
     with mpl.rc_context({"svg.hashsalt": "rstc", "font.size": 9}):

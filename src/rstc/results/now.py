@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rstc.errors import InputError
 from rstc.results.describe import WordCounts
 from rstc.results.edits import EDITS, Corrected, Edit, Log, corrected, read_log, replayed, write_log
+from rstc.results.naming import WORDS_A_NAME
 from rstc.results.run_folder import Points, read_points, read_summary
 
 Entry = dict[str, Any]
@@ -129,6 +130,13 @@ class RunNow:
                 }
             )
         return entries
+
+    def name_for(self, rows: NDArray[np.int64]) -> str | None:
+        """Return a name for texts that become a cluster of their own, by their keywords; None if they have none."""
+        labels = self.clusters.copy()
+        labels[rows] = self.now.next_cluster
+        words = self._words.keywords(labels)[self.now.next_cluster]
+        return ", ".join(words[:WORDS_A_NAME]) or None
 
     def _quoted(self, name: str, cluster: int) -> list[int]:
         """Return which of the texts that the run quoted are in this cluster now."""

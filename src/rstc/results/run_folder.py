@@ -110,7 +110,7 @@ def read_rows(folder: Path, source: dict[str, Any], points: Points) -> pd.DataFr
     table = read_table(str(path), format)
     there = [text for text in texts_of(table, text_column) if text is not None]
     if len(table) != n_rows or there != points.texts:
-        raise InputError(f"{path} does not hold the rows of the run in their order; was it changed?")
+        raise InputError(f"{path} does not hold the rows of the run in their order; bring them back, and sort a copy")
     return table.drop(columns=["cluster", "confidence"], errors="ignore")
 
 
