@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
@@ -48,8 +49,7 @@ def evaluate(truth: Sequence[Any], clusters: Sequence[Any]) -> Scores:
         raise InputError(f"there are {len(truth)} true labels but {len(clusters)} clusters")
     if not len(truth):
         raise InputError("there is nothing to evaluate: no row has both a true label and a cluster")
-    counts = pd.crosstab(pd.Series(list(truth), name="class"), pd.Series(list(clusters), name="cluster"))
-    rows, columns = linear_sum_assignment(counts.to_numpy(), maximize=True)
+    counts, rows, columns = _matched(truth, clusters)
     return Scores(
         acc=float(counts.to_numpy()[rows, columns].sum() / len(truth)),
         nmi=float(normalized_mutual_info_score(truth, clusters, average_method="geometric")),
@@ -67,8 +67,7 @@ def confusion(truth: Sequence[Any], clusters: Sequence[Any]) -> pd.DataFrame:
     >>> confusion(["a", "b", "b", "b"], [7, 5, 5, 7]).to_dict("split")["data"]
     [[2, 1], [0, 1]]
     """
-    counts = pd.crosstab(pd.Series(list(truth), name="class"), pd.Series(list(clusters), name="cluster"))
-    rows, columns = linear_sum_assignment(counts.to_numpy(), maximize=True)
+    counts, rows, columns = _matched(truth, clusters)
     order = np.argsort(-counts.to_numpy().sum(1)[rows], kind="stable")
     rows, columns = rows[order], columns[order]
     unmatched = [
@@ -76,6 +75,15 @@ def confusion(truth: Sequence[Any], clusters: Sequence[Any]) -> pd.DataFrame:
         for size, taken in zip(counts.shape, (rows, columns), strict=True)
     ]
     return counts.iloc[[*rows, *unmatched[0]], [*columns, *unmatched[1]]]
+
+
+def _matched(
+    truth: Sequence[Any], clusters: Sequence[Any]
+) -> tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many texts of each class each cluster holds, and the rows and columns of the best matching."""
+    counts = pd.crosstab(pd.Series(list(truth), name="class"), pd.Series(list(clusters), name="cluster"))
+    rows, columns = linear_sum_assignment(counts.to_numpy(), maximize=True)
+    return counts, rows, columns
 
 
 def _class_table(counts: pd.DataFrame, match: dict[int, int]) -> pd.DataFrame:
