@@ -46,10 +46,8 @@ def augment(
 
     note_plain_input(file, format)
     with shown_progress() as listener:
-        from rstc.hardware import use_granted_cores
         from rstc.run import augment_file
 
-        use_granted_cores()
         made = augment_file(
             file,
             out,

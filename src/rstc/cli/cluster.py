@@ -109,11 +109,9 @@ def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
 
     note_plain_input(file, options.get("format"))
     with shown_progress() as listener:
-        from rstc.hardware import use_granted_cores
         from rstc.results.run_folder import REPORT
         from rstc.run import cluster_file
 
-        use_granted_cores()
         summary = cluster_file(file, out, n_clusters, listener=listener, **options)
     output.print(cluster_table(summary["clusters"]))
     texts, trained_on = summary["input"]["texts"], summary["input"]["trained_on"]

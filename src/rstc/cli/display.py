@@ -39,6 +39,9 @@ def shown_progress() -> Iterator[Listener]:
     try:
         with _bars() if notes.is_terminal else nullcontext(_plain_lines()) as listen:
             listen("load", 0, 0)
+            from rstc.hardware import use_granted_cores  # it loads torch, which takes a while
+
+            use_granted_cores()
             yield listen
     except KeyboardInterrupt:
         notes.print("rstc: interrupted; nothing was written")

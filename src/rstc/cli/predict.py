@@ -34,10 +34,8 @@ def predict(
 
     note_plain_input(file, format)
     with shown_progress() as listener:
-        from rstc.hardware import use_granted_cores
         from rstc.run import predict_file
 
-        use_granted_cores()
         rows, texts = predict_file(
             folder,
             file,
