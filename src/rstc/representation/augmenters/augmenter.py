@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from rstc.representation.encoder import Encoder
 
 Augmenter = Callable[[Sequence[str], np.random.Generator], list[str]]
 Advance = Callable[[int, int], None]  # done, total
+Made = TypeVar("Made")
 
 _GENERATOR_NAMES = ("rng", "generator", "random_state")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -35,11 +36,12 @@ class Tools:
         """The encoder."""
         return self.load()
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
+    def once(self, name: str, make: Callable[[], Made]) -> Made:
         """Return what is called so, made when it is first asked for: both views may need the same model."""
         if name not in self._made:
             self._made[name] = make()
-        return self._made[name]
+        made: Made = self._made[name]
+        return made
 
     def put_away(self) -> None:
         """Let go of what was made; it is made again if it is asked for."""

@@ -59,18 +59,19 @@ class ContextualSubstitution:
     def prepared(self, texts: Sequence[str], tools: Tools) -> Augmenter:
         """Return it with a device to compute on and a way to tell how far it is."""
         name = os.fspath(self.model)
-        if identity_of(name) is None:  # not here yet; the hub gives it, and then it is known
-            tools.once(name, lambda: PretrainedModel(name, tools.device))
         known = identity_of(name)
-
-        def load() -> MaskedModel:
-            model: MaskedModel = tools.once(
-                name, lambda: PretrainedModel(name, tools.device, known.version if known else None)
-            )
-            return model
-
-        identity = f"model {known.known_by}" if known else None
-        return Substitution(load, identity, self.share, self.top_k, self.folder, tools.advance)
+        if known is None:  # not here yet; the hub gives it, and then it is known
+            tools.once(name, lambda: PretrainedModel(name, tools.device))
+            known = identity_of(name)
+        version, identity = (known.version, f"model {known.known_by}") if known else (None, None)
+        return Substitution(
+            lambda: tools.once(name, lambda: PretrainedModel(name, tools.device, version)),
+            identity,
+            self.share,
+            self.top_k,
+            self.folder,
+            tools.advance,
+        )
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
         """Return the texts with words replaced."""
@@ -101,12 +102,14 @@ class LearnedSubstitution:
         encoder = tools.encoder
         how = f"{encoder.max_tokens} {encoder.precision} {_reading_of(encoder)}"
         identity = f"learned {key_of(fingerprint(encoder.named_parameters()), how, *texts).hex()}"
-
-        def load() -> MaskedModel:
-            model: MaskedModel = tools.once(identity, lambda: learned_model(texts, encoder, tools.advance))
-            return model
-
-        return Substitution(load, identity, self.share, self.top_k, self.folder, tools.advance)
+        return Substitution(
+            lambda: tools.once(identity, lambda: learned_model(texts, encoder, tools.advance)),
+            identity,
+            self.share,
+            self.top_k,
+            self.folder,
+            tools.advance,
+        )
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
         """Not before it is prepared."""
