@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rstc.errors import InputError
+from rstc.results.colours import GREY, HUES, colour_of
 from rstc.results.now import RunNow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The same as on the page: hues of Okabe and Ito, and further rounds of them darker and lighter.
-HUES = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00"]
-SHADES = [0.0, -0.28, 0.32]
-GREY = "#80868e"
 NAMES_ON_THE_MAP = 30
 LONGEST_NAME = 28
 LARGEST = 100  # clusters in the picture of sizes
@@ -132,19 +129,6 @@ def draw_curves(figure: Figure, run: RunNow) -> None:
         _without_frame(axes)
     for axes in all_axes[len(shown) :]:
         axes.set_axis_off()
-
-
-def colour_of(cluster: int) -> str:
-    """Return a cluster's colour.
-
-    >>> colour_of(0), colour_of(7)
-    ('#0072b2', '#005280')
-    """
-    if cluster < 0:
-        return GREY
-    shade = SHADES[cluster // len(HUES) % len(SHADES)]
-    parts = [int(HUES[cluster % len(HUES)][at : at + 2], 16) for at in (1, 3, 5)]
-    return "#" + "".join(f"{round(p * (1 + shade) if shade < 0 else p + (255 - p) * shade):02x}" for p in parts)
 
 
 def _short(name: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rstc.results.colours import GREY, HUES, SHADES
 from rstc.results.now import RunNow
 
 
@@ -32,6 +33,7 @@ def facts(run: RunNow) -> dict[str, Any]:
             "seconds": summary["seconds"],
             "made": summary["made"],
         },
+        "colours": {"hues": HUES, "shades": SHADES, "grey": GREY},
         "settings": summary["settings"],
         "versions": summary["versions"],
         "rows": None if _all_rows(run) else (run.points.rows + 1).tolist(),

@@ -1,9 +1,7 @@
-// Seven hues that colour-blind readers can tell apart: those of Okabe and Ito, but a darker yellow. More clusters have
-// them darker and then lighter, and then again; those may look alike, and names and what is lit tell them apart.
+// The colours of clusters: hues, and further rounds of them in other shades; names and what is lit tell like ones apart.
 
-const HUES = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8a7a00"];
-const SHADES = [0, -0.28, 0.32];
-const GREY = [128, 134, 142];
+const { hues: HUES, shades: SHADES } = content.colours;
+const GREY = rgb(content.colours.grey);
 const COLOURS = HUES.length * SHADES.length;
 
 function rgb(hex) {
