@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError
-from rstc.corrections import apply_edits, command_namer, rename_clusters
+from rstc.corrections import apply_edits
+from rstc.names import command_namer, rename_clusters
 from rstc.results.edits import Log, read_log, write_log
 from rstc.results.now import RunNow
 from rstc.run import cluster_file, predict_file

@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.corrections import write_page
 from rstc.errors import InputError
 from rstc.estimator import RSTC
 from rstc.pseudo_labels.kmeans import swapped_kmeans
 from rstc.results.edits import Edit, read_log
 from rstc.results.now import RunNow
 from rstc.results.page.content import shown_clusters
-from rstc.results.page.render import page
+from rstc.results.page.render import page, write_page
 from rstc.results.run_folder import MODEL
 
 LOOPBACK = "127.0.0.1"

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from rstc.cli.report import add_truth
-from rstc.corrections import write_page
 from rstc.results.now import RunNow
+from rstc.results.page.render import write_page
 from rstc.results.run_folder import read_points, read_summary, write_points
 from rstc.run import cluster_file
 

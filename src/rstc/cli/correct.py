@@ -10,7 +10,7 @@ import typer
 from rstc.errors import InputError
 
 if TYPE_CHECKING:
-    from rstc.corrections import Namer
+    from rstc.names import Namer
 
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="A run folder.")]
 
@@ -68,9 +68,7 @@ def apply(folder: Run) -> None:
 
     with shown_progress() as listener:
         from rstc.corrections import apply_edits
-        from rstc.hardware import use_granted_cores
 
-        use_granted_cores()
         run = apply_edits(folder, listener)
     noise = int((run.clusters < 0).sum())
     aside = f", {noise:,} texts are noise" if noise else ""
@@ -106,7 +104,7 @@ def names(
         rstc names run --function my_names:short_name
     """
     from rstc.cli.display import output, shown_progress
-    from rstc.corrections import command_namer, rename_clusters
+    from rstc.names import command_namer, rename_clusters
     from rstc.results.now import RunNow
 
     if command is not None and function is not None:

@@ -26,7 +26,7 @@ def report(
         rstc report run --truth topic
     """
     from rstc.cli.display import output
-    from rstc.corrections import write_page
+    from rstc.results.page.render import write_page
 
     written = write_page(folder) if truth is None else add_truth(folder, truth)
     output.print(f"Written to {written}", highlight=False, markup=False, soft_wrap=True)
@@ -34,9 +34,9 @@ def report(
 
 def add_truth(folder: Path, column: str) -> Path:
     """Compare the clusters that a run found with true classes, in its summary and on its page; return the page."""
-    from rstc.corrections import write_page
     from rstc.metrics import confusion, evaluate
     from rstc.results.now import RunNow
+    from rstc.results.page.render import write_page
     from rstc.results.run_folder import read_rows, write_summary
     from rstc.texts import find_text_column, texts_of
 

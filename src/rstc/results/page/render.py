@@ -11,13 +11,16 @@ import hashlib
 import json
 import math
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rstc.files import replaced_file
 from rstc.results.now import RunNow
 from rstc.results.page.content import facts
+from rstc.results.run_folder import REPORT
 
 TEXTS_A_PIECE = 2000
 NO_CLUSTER = 2**32 - 1
@@ -57,6 +60,14 @@ def page(run: RunNow, editing: dict[str, str] | None = None) -> str:
         arrays=arrays,
         texts=[_json(texts[start : start + TEXTS_A_PIECE]) for start in range(0, len(texts), TEXTS_A_PIECE)],
     )
+
+
+def write_page(folder: Path, run: RunNow | None = None) -> Path:
+    """Write a run's page again, with the corrections that there are; return where it is."""
+    run = run or RunNow.read(folder)
+    with replaced_file(folder / REPORT) as new:
+        new.write_text(page(run), encoding="utf-8")
+    return folder / REPORT
 
 
 def _policy(style: str, script: str, served: bool) -> str:
