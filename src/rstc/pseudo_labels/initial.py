@@ -21,7 +21,8 @@ from rstc.pseudo_labels.crossfit import Witnesses, crossfit
 from rstc.pseudo_labels.kmeans import kmeans_labels, swapped_kmeans
 from rstc.pseudo_labels.linkage import linkage_labels
 from rstc.pseudo_labels.marginals import suggested_eps2
-from rstc.pseudo_labels.neighbours import smoothed, told_by_neighbours
+from rstc.pseudo_labels.neighbours import told_by_neighbours
+from rstc.pseudo_labels.points import side_by_side
 from rstc.pseudo_labels.words import Words
 
 logger = logging.getLogger("rstc")
@@ -137,7 +138,8 @@ class _Search:
             )
             around = near[:, :k] if k else None
         known = Witnesses(E, words.X if words else None, around)
-        return cls(_points(E, words, recipe, around), known, near, n_clusters, recipe, rng)
+        points = side_by_side(E, words.topics if words else None, recipe.words, around)
+        return cls(points, known, near, n_clusters, recipe, rng)
 
     def start(self, name: str) -> NDArray[np.int64]:
         """Return the labels of k-means or of linkage."""
@@ -185,13 +187,3 @@ class _Search:
         more = told_by_neighbours(one.labels, self.near) - told_by_neighbours(other.labels, self.near)
         logger.info("%s tells %+.4f of the neighbours' clusters beside %s", one.start, more, other.start)
         return more > by
-
-
-def _points(E: Floats, words: Words | None, recipe: Recipe, near: NDArray[np.int64] | None) -> Floats:
-    """Return the points to start from: what encoder and words say, side by side, averaged with the neighbours'."""
-    if words is None and near is None:
-        return E
-    sides = [(1.0, E)] if words is None else [(1.0, E), (recipe.words, words.topics)]
-    if near is not None:
-        sides = [(weight, smoothed(side, near)) for weight, side in sides]
-    return np.asarray(normalize(np.hstack([weight * side for weight, side in sides])), dtype=np.float32)
