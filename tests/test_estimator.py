@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from dataclasses import fields
 from pathlib import Path
@@ -43,6 +44,48 @@ def test_fit_finds_the_topics_and_says_what_it_found(fitted: RSTC, texts_and_top
     assert fitted.class_distribution_.sum() == pytest.approx(1)
     assert fitted.n_iter_ == fitted.history_[-1]["step"] == 30
     assert {"load", "encode", "start", "train", "renew"} <= set(fitted.seconds_)
+
+
+@pytest.mark.parametrize("asked", ["auto", (2, 6), "2-6"])
+def test_texts_decide_how_many_clusters_there_are(asked: Any, texts_and_topics: Data, tiny_encoder: str) -> None:
+    model = RSTC(asked, random_state=0, encoder=tiny_encoder, max_steps=4, batch_size=32)
+    model.fit(texts_and_topics[0])
+    assert model.count_ is not None
+    assert model.n_clusters_ == model.count_.n_clusters == model.probabilities_.shape[1]
+    assert 3 <= model.n_clusters_ <= 6
+    assert model.n_clusters == asked  # what was asked for stays as it was
+
+
+def test_a_number_that_was_found_leads_where_it_leads_when_given(texts_and_topics: Data, tiny_encoder: str) -> None:
+    settings = {"random_state": 0, "encoder": tiny_encoder, "max_steps": 4, "batch_size": 32}
+    found = RSTC("auto", **settings).fit(texts_and_topics[0])
+    given = RSTC(found.n_clusters_, **settings).fit(texts_and_topics[0])
+    assert given.count_ is None
+    assert np.array_equal(found.labels_, given.labels_)
+
+
+def test_a_saved_model_remembers_how_its_clusters_were_counted(
+    texts_and_topics: Data, tiny_encoder: str, tmp_path: Path
+) -> None:
+    model = RSTC((2, 5), random_state=0, encoder=tiny_encoder, max_steps=4).fit(texts_and_topics[0])
+    model.save(tmp_path / "model")
+    assert RSTC.load(tmp_path / "model").count_ == model.count_
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("many", "n_clusters='many' must be"),
+        ("9-3", "n_clusters=9-3 names more"),
+        ((1, 5), "n_clusters=1 must be"),
+        ((2, 500), "n_clusters=500 needs"),
+        ((2, 3, 4), "the fewest and the most"),
+        (2.5, "n_clusters=2.5 must be"),
+    ],
+)
+def test_a_number_of_clusters_that_makes_no_sense_is_told(asked: Any, said: str, texts_and_topics: Data) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        RSTC(asked).fit(texts_and_topics[0])
 
 
 def test_predict_on_the_fitted_texts_equals_labels(fitted: RSTC, texts_and_topics: Data) -> None:

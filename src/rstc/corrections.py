@@ -51,7 +51,7 @@ def apply_edits(folder: Path, listener: Listener | None = None) -> RunNow:
             there = np.maximum(run.clusters, 0)[:, None]
             shares = np.take_along_axis(network.judge(E).log_p.exp().numpy(), there, axis=1)[:, 0]
         counts = np.bincount(run.clusters[run.clusters != NOISE], minlength=run.now.next_cluster)
-        model.network_, model.n_clusters, model.class_distribution_ = network, len(counts), counts / counts.sum()
+        model.network_, model.n_clusters_, model.class_distribution_ = network, len(counts), counts / counts.sum()
     with progress.stage("write"), replaced_folder(folder) as new:
         shutil.copytree(folder, new, copy_function=_linked, dirs_exist_ok=True)
         if original == folder / MODEL:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,17 @@ from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
 from rstc.model_folder import load_model, save_model
 from rstc.progress import Listener, Progress
+from rstc.pseudo_labels.count import Count, read_count
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import AskedView, Views, drawn_views, given_views
 from rstc.texts import as_texts, clean
-from rstc.training import Watch, train
+from rstc.training import Watch, Within, train
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+AUTO = "auto"
 NO_CLUSTER = -1
 ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
 COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
@@ -36,7 +39,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     """Robust short text clustering.
 
     Args:
-        n_clusters: how many clusters to find, [C] in the paper.
+        n_clusters: how many clusters to find, [C] in the paper; "auto": as many as the texts suggest; (10, 60) or
+            "10-60": as many as they suggest in between.
         preset: where settings that are left at None come from: "default" or "paper".
         random_state: a seed, or a numpy generator; None draws a new seed each time.
         encoder: a Sentence-Transformers model, as a folder, a hub name or an object; None: the embedded MiniLM.
@@ -47,6 +51,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     Attributes:
         labels_: the cluster of each fitted text, (N,); cluster 0 is the largest; -1 where there is no text.
+        n_clusters_: how many clusters there are.
+        count_: how their number was found, with what spoke for others; None where it was given.
         probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
         class_distribution_: b, the estimated share of each cluster, (C,).
         history_: what was seen at each renewal of the pseudo-labels.
@@ -66,7 +72,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str | tuple[int, int] = "auto",
         *,
         preset: str = "default",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
@@ -173,7 +179,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         given = as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
         texts = [text for text in given if text is not None]
-        n_clusters = _checked_n_clusters(self.n_clusters, texts)
+        asked = _asked(self.n_clusters, texts)
         if len(texts) < len(given):
             warnings.warn(MissingTextWarning(len(given) - len(texts), len(given)), stacklevel=2)
         pairs = self._pairs(texts, present, len(given), views, config)
@@ -184,10 +190,10 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             precision = choose_precision(config.precision, device)
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
         result = train(
-            texts, pairs, encoder, n_clusters, config, _generator(self.random_state), timing, _of_given(watch, present)
+            texts, pairs, encoder, asked, config, _generator(self.random_state), timing, _of_given(watch, present)
         )
 
-        found = len(result.prediction.clusters.unique())
+        n_clusters, found = len(result.b), len(result.prediction.clusters.unique())
         if found < COLLAPSED * n_clusters:
             warnings.warn(CollapseWarning(found, n_clusters), stacklevel=2)
         P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
@@ -196,6 +202,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.probabilities_ = _spread(P, present, len(given), 0)
         self.embedding_ = _spread(E, present, len(given), 0)
         self.class_distribution_ = result.b
+        self.count_: Count | None = result.count
         self.history_ = result.history
         self.losses_ = result.losses
         self.n_iter_ = result.steps
@@ -235,7 +242,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             clusters, P, E = prediction.clusters.numpy(), prediction.log_p.exp().numpy(), prediction.E.numpy()
         else:
             clusters = np.zeros(0, dtype=np.int64)
-            P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters, self.network_.encoder.dim))
+            P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters_, self.network_.encoder.dim))
         return Assignment(
             _spread(clusters, present, len(given), NO_CLUSTER),
             _spread(P, present, len(given), 0),
@@ -253,6 +260,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "preset": self.preset,
             "random_state": int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
             "n_texts": self.n_texts_,
+            "count": asdict(self.count_) if self.count_ else None,
             "n_trained": self.n_trained_,
         }
         config = replace(self.config_, cache_folder=None)  # a place on this machine means nothing on another
@@ -282,6 +290,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         model.n_texts_ = facts["n_texts"]
         model.n_trained_ = facts.get("n_trained", facts["n_texts"])
         model.settled_ = facts["settled"]
+        model.count_ = read_count(facts.get("count"))
         return model
 
     def config(self) -> Config:
@@ -323,6 +332,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def _install(self, network: Network, config: Config) -> None:
         self.network_: Network = network
+        self.n_clusters_: int = network.cluster_head.n_clusters
         self.config_: Config = config
         self._n_features_out = network.encoder.dim
 
@@ -355,10 +365,31 @@ class Assignment:
         return np.asarray(self.probabilities.max(axis=1, initial=0))
 
 
-def _checked_n_clusters(n_clusters: Any, texts: list[str]) -> int:
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
-        raise InputError(f"n_clusters={n_clusters!r} must be a whole number of at least 2")
+def _asked(n_clusters: Any, texts: list[str]) -> int | Within:
+    """Return the number of clusters that was asked for, or the fewest and the most.
+
+    >>> _asked("auto", ["a", "b"]), _asked("2-3", ["a", "b", "c"])
+    ((2, None), (2, 3))
+    """
     distinct = len(set(texts))
+    if n_clusters == AUTO:
+        _check_number(2, distinct)
+        return 2, None
+    if isinstance(n_clusters, str) and (between := re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", n_clusters)):
+        n_clusters = tuple(int(number) for number in between.groups())
+    if not isinstance(n_clusters, (tuple, list)):
+        return _check_number(n_clusters, distinct)
+    if len(n_clusters) != 2:
+        raise InputError(f"n_clusters={n_clusters!r} must name the fewest and the most clusters")
+    fewest, most = (_check_number(number, distinct) for number in n_clusters)
+    if fewest > most:
+        raise InputError(f"n_clusters={fewest}-{most} names more clusters first than last")
+    return fewest if fewest == most else (fewest, most)
+
+
+def _check_number(n_clusters: Any, distinct: int) -> int:
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
+        raise InputError(f"n_clusters={n_clusters!r} must be a whole number of at least 2, a range as 10-60, or 'auto'")
     if n_clusters > distinct:
         raise InputError(f"n_clusters={n_clusters} needs at least {n_clusters} distinct texts, got {distinct}")
     return int(n_clusters)

@@ -37,7 +37,7 @@ VERSIONS = ("text1", "text2")
 def cluster_file(
     path: str,
     out: Path,
-    n_clusters: int,
+    n_clusters: int | str | tuple[int, int] = "auto",
     *,
     text_column: str | None = None,
     view_columns: tuple[str, str] | None = None,
@@ -92,7 +92,8 @@ def cluster_file(
             "missing": len(texts) - len(present),
             "trained_on": model.n_trained_,
         },
-        "n_clusters": n_clusters,
+        "n_clusters": model.n_clusters_,
+        "count": asdict(model.count_) if model.count_ else None,
         "clusters_found": len(described),
         "clusters": [
             _entry(one, name, there, model.class_distribution_) for one, name in zip(described, names, strict=True)

@@ -24,6 +24,7 @@ from rstc.errors import InputError
 from rstc.hardware import seeded
 from rstc.history import MeanLosses, Renewal, contrast_entry, renewal_entry
 from rstc.progress import Progress
+from rstc.pseudo_labels.count import Count, count_clusters
 from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
 from rstc.pseudo_labels.renewal import TransportedLabels
@@ -40,6 +41,7 @@ from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
 
+Within = tuple[int, int | None]  # the fewest and the most clusters; None: as many as the texts can tell of
 Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
 
@@ -56,6 +58,7 @@ class TrainResult:
         steps: training steps taken.
         n_trained: how many texts trained.
         settled: whether the stop test ended the training, rather than the step limit.
+        count: how the number of clusters was found; None where it was given.
     """
 
     network: Network
@@ -66,21 +69,26 @@ class TrainResult:
     steps: int
     n_trained: int
     settled: bool
+    count: Count | None = None
 
 
 def train(
     texts: Sequence[str],
     views: Views,
     encoder: Encoder,
-    n_clusters: int,
+    n_clusters: int | Within,
     config: Config,
     rng: np.random.Generator,
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> TrainResult:
-    """Cluster texts: train the encoder and its heads on labels that they help to make."""
+    """Cluster texts: train the encoder and its heads on labels that they help to make.
+
+    The number of clusters is given, or the fewest and the most, within which the texts decide.
+    """
     progress = progress or Progress()
-    learners = _learners(texts, n_clusters, config.max_texts, rng)
+    fewest = n_clusters[0] if isinstance(n_clusters, tuple) else n_clusters
+    learners = _learners(texts, fewest, config.max_texts, rng)
     steps = last_step(len(learners), config)
     if config.class_contrast and contrast_steps(config) >= max(steps, 1):
         if steps == 0:
@@ -101,27 +109,32 @@ class _Training:
         learners: Sequence[int],
         views: Views,
         encoder: Encoder,
-        n_clusters: int,
+        n_clusters: int | Within,
         config: Config,
         rng: np.random.Generator,
         progress: Progress,
         watch: Watch | None,
     ) -> None:
-        self.config, self.n_clusters, self.rng, self.progress = config, n_clusters, rng, progress
+        self.config, self.encoder, self.rng, self.progress = config, encoder, rng, progress
         self.watch, self.learners = watch, np.asarray(learners)
         self.views_rng = rng.spawn(1)[0]
         encoder.train_layers(config.trainable_layers)
-        self.network = Network(
-            encoder,
-            ClusteringNetwork(encoder.dim, n_clusters, config.dropout),
-            ProjectingNetwork(encoder.dim, config.projection_dim),
-        )
         with progress.stage("encode"):
             self.all_tokens = encoder.tokenize(texts)
             self.tokens = [self.all_tokens[i] for i in learners]
         self.cache = StateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_cut else None
         self.E: Tensor | None = None  # of an encoder that does not learn, once it is known...
         self.found: FirstLabels | None = None  # ...and what is found in it
+        self.count: Count | None = None
+        if isinstance(n_clusters, tuple):
+            self.count = self._counted([texts[i] for i in learners], n_clusters)
+            n_clusters = self.count.n_clusters
+        self.n_clusters = n_clusters
+        self.network = Network(
+            encoder,
+            ClusteringNetwork(encoder.dim, n_clusters, config.dropout),
+            ProjectingNetwork(encoder.dim, config.projection_dim),
+        )
         self.batches = self._batches(views.of(learners))
         self.optimizer = _adam(self.network, config)
         # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
@@ -137,6 +150,17 @@ class _Training:
         self.history: list[dict[str, Any]] = []
         self.losses: list[tuple[float | None, float]] = []
         self.step, self.last_step = 0, last_step(len(learners), config)
+
+    def _counted(self, texts: Sequence[str], within: Within) -> Count:
+        """Estimate the number of clusters in the encoder's own space.
+
+        What it draws is its own: with the number that it finds given, a run is the same.
+        """
+        rng = self.rng.spawn(1)[0]
+        E = F.normalize(self._embed(), dim=1).numpy()
+        with self.progress.stage("count"):
+            words = read_words(texts, rng) if self.config.words else None
+            return count_clusters(E, words, self.config.words, within, rng, self.progress.advance)
 
     def run(self) -> TrainResult:
         """Go through the phases of the method."""
@@ -167,7 +191,7 @@ class _Training:
             found = self._kmeans(E)
         head = Centroids(E.shape[1], self.n_clusters, unit_length=self.config.unit_length)
         head.centroids.copy_(torch.from_numpy(found.centres))
-        self.network = Network(self.network.encoder, head, self.network.projector)
+        self.network = Network(self.encoder, head, self.network.projector)
         prediction = self._predict()
         self._show(prediction.clusters)
         sizes = prediction.clusters.bincount(minlength=self.n_clusters).double() / len(E)
@@ -198,7 +222,7 @@ class _Training:
         if self.found is not None:
             return self.found
         found = first_labels(E.numpy(), self.words, self.n_clusters, self.recipe, self.rng, before)
-        if not self.network.encoder.learns:
+        if not self.encoder.learns:
             self.found = found
         return found
 
@@ -237,7 +261,7 @@ class _Training:
         Each epoch has a new order. What the frozen layers give is kept for texts that come again.
         """
         N, B = len(self.tokens), min(self.config.batch_size, len(self.tokens))
-        encoder = self.network.encoder
+        encoder = self.encoder
         tools = Tools(lambda: encoder, encoder.device, self.progress.advance)
         views = views.prepared(tools, self.views_rng)
         drawn: Pair | None = None
@@ -281,7 +305,7 @@ class _Training:
 
     def _embed(self, stage: str = "encode") -> Tensor:
         """Embed the texts that learn: from the kept states where there are frozen layers, once if all are."""
-        encoder = self.network.encoder
+        encoder = self.encoder
         if self.E is not None:
             return self.E
         with self.progress.stage(stage):
@@ -317,7 +341,9 @@ class _Training:
         with self.progress.stage("predict"):
             final = network.settle(self.all_tokens, network.judge(prediction.E))
         b, learners = b[order.numpy()], len(self.tokens)
-        return TrainResult(network.eval(), final, b, self.history, self.losses, self.step, learners, settled)
+        return TrainResult(
+            network.eval(), final, b, self.history, self.losses, self.step, learners, settled, self.count
+        )
 
 
 def _adam(network: Network, config: Config) -> torch.optim.Adam:

@@ -19,8 +19,13 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and file
 
 def cluster(
     file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, Parquet, plain text (one a line), or - for stdin.")],
-    clusters: Annotated[int, typer.Option("--clusters", "-k", metavar="K", help="How many clusters to find.")],
     out: Out,
+    clusters: Annotated[
+        str,
+        typer.Option(
+            "--clusters", "-k", metavar="K", help="How many clusters: 12, a range as 10-60, or what the texts suggest."
+        ),
+    ] = "auto",
     text_column: TextColumn = None,
     views: Annotated[
         str | None,
@@ -50,7 +55,11 @@ def cluster(
 
     Examples:
 
+        rstc cluster tickets.csv --out run
+
         rstc cluster tickets.csv --clusters 12 --out run
+
+        rstc cluster tickets.csv --clusters 10-60 --out run
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
 
@@ -64,7 +73,7 @@ def cluster(
     _run(
         file,
         out,
-        clusters,
+        int(clusters) if clusters.strip().isdecimal() else clusters,
         text_column=text_column,
         view_columns=_two_columns(views),
         truth_column=truth,
@@ -103,9 +112,9 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
     )
 
 
-def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
+def _run(file: str, out: Path, n_clusters: int | str, **options: Any) -> None:
     """Cluster a file and show what came of it."""
-    from rstc.cli.display import cluster_table, output, seconds_line, shown_progress
+    from rstc.cli.display import cluster_table, count_line, output, seconds_line, shown_progress
 
     note_plain_input(file, options.get("format"))
     with shown_progress() as listener:
@@ -117,6 +126,8 @@ def _run(file: str, out: Path, n_clusters: int, **options: Any) -> None:
     texts, trained_on = summary["input"]["texts"], summary["input"]["trained_on"]
     settled = ", when the clusters had settled" if summary["settled"] else ""
     sampled = f" on a random sample of {trained_on:,}" if trained_on < texts else ""
+    if summary["count"]:
+        output.print(count_line(summary["count"]), highlight=False, markup=False)
     output.print(
         f"{texts:,} texts (column {summary['input']['text_column']!r}) in "
         f"{summary['clusters_found']} clusters; trained for {summary['steps']} steps{sampled}{settled}",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STAGES = {
     "load": "loading the model",
     "encode": "encoding the texts",
+    "count": "counting clusters",
     "views": "making views",
     "train": "training",
     "renew": "renewing the labels",
@@ -120,3 +121,17 @@ def shorten(text: str, most: int) -> str:
 def seconds_line(seconds: dict[str, float]) -> str:
     """Return where the time went, stage by stage."""
     return ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
+
+
+def count_line(count: dict[str, Any]) -> str:
+    """Say how many clusters the texts suggest, and how surely.
+
+    >>> count_line({"n_clusters": 16, "low": 15, "high": 18, "sure": "fair", "runners_up": [5]})
+    'The texts suggest 16 clusters (fairly sure); 15 to 18 would serve about as well, and so might 5'
+    """
+    sure = {"clear": "clearly", "fair": "fairly sure", "weak": "a weak guess"}[count["sure"]]
+    low, high = count["low"], count["high"]
+    about = f"{low} to {high} would serve about as well" if low < high else ""
+    others = ", ".join(str(number) for number in count["runners_up"])
+    also = [part for part in (about, f"{'and so' if about else 'so'} might {others}" if others else "") if part]
+    return f"The texts suggest {count['n_clusters']} clusters ({sure})" + (f"; {', '.join(also)}" if also else "")
