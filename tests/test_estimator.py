@@ -88,6 +88,42 @@ def test_a_number_of_clusters_that_makes_no_sense_is_told(asked: Any, said: str,
         RSTC(asked).fit(texts_and_topics[0])
 
 
+def test_merging_needs_no_training_and_leaves_the_finer_model_as_it_is(
+    fitted: RSTC, texts_and_topics: Data, tmp_path: Path
+) -> None:
+    texts, before = texts_and_topics[0], fitted.labels_.copy()
+    coarse = fitted.merge_to(2)
+    assert coarse.n_clusters_ == 2
+    assert fitted.n_clusters_ == 4
+    assert np.array_equal(fitted.labels_, before)
+    assert len(set(zip(before.tolist(), coarse.labels_.tolist(), strict=True))) == 4  # each cluster went one way
+    assert np.bincount(coarse.labels_)[0] >= np.bincount(coarse.labels_)[1]
+    assert coarse.probabilities_.sum(1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+    assert np.array_equal(coarse.predict(texts), coarse.labels_)
+    assert coarse.predict_proba(texts) == pytest.approx(coarse.probabilities_, abs=1e-4)
+    assert coarse.class_distribution_.sum() == pytest.approx(1)
+    assert coarse.hierarchy_.shape == (1, 4)
+    coarse.save(tmp_path / "coarse")
+    assert np.array_equal(RSTC.load(tmp_path / "coarse").predict(texts), coarse.labels_)
+
+
+def test_merging_step_by_step_leads_where_merging_at_once_does(fitted: RSTC, texts_and_topics: Data) -> None:
+    assert np.array_equal(fitted.merge_to(3).merge_to(2).labels_, fitted.merge_to(2).labels_)
+    assert set(fitted.merge_to(1).labels_) == {0}
+
+
+def test_a_loaded_model_can_be_merged_too(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model")
+    found = RSTC.load(tmp_path / "model").merge_to(2).predict(texts_and_topics[0])
+    assert evaluate([str(c) for c in fitted.merge_to(2).labels_], found.tolist()).acc == 1
+
+
+@pytest.mark.parametrize("k", [0, 5, 2.0, True])
+def test_merging_to_a_number_that_makes_no_sense_is_told(k: Any, fitted: RSTC) -> None:
+    with pytest.raises(InputError, match=f"n_clusters={k!r}"):
+        fitted.merge_to(k)
+
+
 def test_predict_on_the_fitted_texts_equals_labels(fitted: RSTC, texts_and_topics: Data) -> None:
     texts = texts_and_topics[0]
     assert np.array_equal(fitted.predict(texts), fitted.labels_)

@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.config import Config, make_config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
+from rstc.merges import Tree, groups_of, tree_above, tree_over
 from rstc.model_folder import load_model, save_model
 from rstc.progress import Listener, Progress
 from rstc.pseudo_labels.count import Count, read_count
+from rstc.representation.heads import merged
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import AskedView, Views, drawn_views, given_views
@@ -55,6 +60,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         count_: how their number was found, with what spoke for others; None where it was given.
         probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
         class_distribution_: b, the estimated share of each cluster, (C,).
+        hierarchy_: the tree over the clusters, (C - 1, 4), as scipy draws it (`scipy.cluster.hierarchy.dendrogram`).
         history_: what was seen at each renewal of the pseudo-labels.
         losses_: the class-wise and the instance-wise loss of each step.
         embedding_: the learned embedding of each fitted text, (N, D); zeros where there is no text.
@@ -198,6 +204,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             warnings.warn(CollapseWarning(found, n_clusters), stacklevel=2)
         P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
         self._install(result.network, config)
+        self.hierarchy_: Tree = tree_over(normalize(E), result.prediction.clusters.numpy(), n_clusters)
         self.labels_ = _spread(result.prediction.clusters.numpy(), present, len(given), NO_CLUSTER)
         self.probabilities_ = _spread(P, present, len(given), 0)
         self.embedding_ = _spread(E, present, len(given), 0)
@@ -249,6 +256,38 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             _spread(E, present, len(given), 0),
         )
 
+    def merge_to(self, n_clusters: int) -> RSTC:
+        """Return a coarser model without training again: the most similar clusters merged until so many are left.
+
+        Each cluster goes one way with all its texts. This model stays as it is.
+        """
+        check_is_fitted(self, "hierarchy_")
+        if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)):
+            raise InputError(f"n_clusters={n_clusters!r} must be a whole number")
+        if not 1 <= n_clusters <= self.n_clusters_:
+            raise InputError(f"n_clusters={n_clusters} is not among 1 to {self.n_clusters_}, as many as there are")
+        groups = groups_of(self.hierarchy_, int(n_clusters))
+        sizes = np.bincount(groups, weights=self._sizes())
+        groups = np.argsort(np.argsort(-sizes, kind="stable"))[groups].astype(np.int64)  # the largest is 0
+        network, k = self.network_, int(n_clusters)
+        coarse = copy(self)
+        coarse.n_clusters = k
+        head = merged(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), k)
+        coarse._install(Network(network.encoder, head, network.projector).eval(), self.config_)
+        coarse.hierarchy_ = tree_above(self.hierarchy_, groups)
+        coarse.class_distribution_ = self.class_distribution_ @ np.eye(k)[groups]
+        if hasattr(self, "probabilities_"):
+            P = np.stack([self.probabilities_[:, groups == group].max(1) for group in range(k)], axis=1)
+            coarse.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
+            coarse.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
+        return coarse
+
+    def _sizes(self) -> NDArray[np.float64]:
+        """Return how many texts each cluster has, or its share where the texts are not at hand."""
+        if not hasattr(self, "labels_"):
+            return self.class_distribution_
+        return np.bincount(self.labels_[self.labels_ != NO_CLUSTER], minlength=self.n_clusters_).astype(np.float64)
+
     def save(self, folder: str | Path) -> None:
         """Write the trained model to a folder that `RSTC.load` reads; see `rstc.model_folder` for what is in it."""
         check_is_fitted(self, "network_")
@@ -259,6 +298,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "settled": self.settled_,
             "preset": self.preset,
             "random_state": int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
+            "hierarchy": self.hierarchy_.tolist(),
             "n_texts": self.n_texts_,
             "count": asdict(self.count_) if self.count_ else None,
             "n_trained": self.n_trained_,
@@ -285,6 +325,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         )
         model._install(saved.network, saved.config)
         model.class_distribution_ = np.asarray(facts["class_distribution"])
+        if facts.get("hierarchy") is not None:
+            model.hierarchy_ = np.asarray(facts["hierarchy"], dtype=np.float64).reshape(-1, 4)
         model.history_ = facts["history"]
         model.n_iter_ = facts["n_iter"]
         model.n_texts_ = facts["n_texts"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
@@ -22,7 +23,7 @@ from rstc.config import Config
 from rstc.errors import InputError
 from rstc.files import replaced_folder, sha256
 from rstc.hardware import choose_device, choose_precision
-from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
+from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, Grouped, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.versions import versions
@@ -54,7 +55,8 @@ def save_model(folder: Path, network: Network, config: Config, facts: dict[str, 
             "format_version": FORMAT_VERSION,
             "config": config.to_dict(),
             "n_clusters": network.cluster_head.n_clusters,
-            "cluster_head": "centroids" if isinstance(network.cluster_head, Centroids) else "network",
+            "cluster_head": "centroids" if isinstance(_ungrouped(network.cluster_head), Centroids) else "network",
+            "merged_from": _ungrouped(network.cluster_head).n_clusters if _is_merged(network) else None,
             "versions": versions(),
             "facts": facts,
             "files": {name: sha256(new / name) for name in _files(new)},
@@ -84,20 +86,39 @@ def load_model(folder: Path, device: str = "auto") -> SavedModel:
     precision = choose_precision(config.precision, place)
     encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, place, precision)
     encoder.train_layers(config.trainable_layers)
-    head = (
-        Centroids(encoder.dim, description["n_clusters"], config.unit_length)
-        if description["cluster_head"] == "centroids"
-        else ClusteringNetwork(encoder.dim, description["n_clusters"], config.dropout)
-    )
+    head = _empty_head(description, encoder.dim, config)
     network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
     try:
         state = load_file(folder / HEADS, device=str(place))
         for name, module in (("cluster_head", network.cluster_head), ("projector", network.projector)):
             own = {key.removeprefix(f"{name}."): value for key, value in state.items() if key.startswith(f"{name}.")}
             module.load_state_dict(own)
+        if isinstance(head, Grouped) and not (int(head.groups.min()) >= 0 and int(head.groups.max()) < head.n_clusters):
+            raise RuntimeError("a merged cluster has a number that there is not")
     except (SafetensorError, RuntimeError) as problem:
         raise InputError(f"the heads in {folder / HEADS} do not fit the model: {problem}") from problem
     return SavedModel(network.eval(), config, description["facts"])
+
+
+def _ungrouped(head: ClusterHead) -> ClusteringNetwork | Centroids:
+    """Return the head below merged clusters."""
+    return head.head if isinstance(head, Grouped) else head
+
+
+def _is_merged(network: Network) -> bool:
+    return isinstance(network.cluster_head, Grouped)
+
+
+def _empty_head(description: dict[str, Any], dim: int, config: Config) -> ClusterHead:
+    """Return a head of the form that was saved, its numbers to be filled in."""
+    n_clusters, merged_from = description["n_clusters"], description.get("merged_from")
+    below = merged_from or n_clusters
+    head = (
+        Centroids(dim, below, config.unit_length)
+        if description["cluster_head"] == "centroids"
+        else ClusteringNetwork(dim, below, config.dropout)
+    )
+    return Grouped(head, torch.zeros(below, dtype=torch.int64), n_clusters) if merged_from else head
 
 
 def read_description(folder: Path) -> dict[str, Any]:

@@ -1,10 +1,12 @@
-"""What stands on the encoder: the clustering network G_p, the projecting network G_z, and centroids in G_p's place."""
+"""What stands on the encoder: the clustering network G_p, centroids or merged clusters in its place, and G_z."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+NEVER = -1e4  # the logit of a cluster that is not to be predicted
 
 
 class ClusteringNetwork(nn.Sequential):
@@ -50,6 +52,46 @@ class Centroids(nn.Module):
     def reorder(self, order: Tensor) -> None:
         """Renumber the clusters: what was cluster order[j] becomes cluster j."""
         self.centroids.copy_(self.centroids[order])
+
+
+class Grouped(nn.Module):
+    """Clusters of another head, merged: a group is as likely as its likeliest cluster.
+
+    So each cluster goes one way with all its texts; by sums, a text whose cluster stands alone could leave it.
+
+    Args:
+        head: what tells of the clusters, C of them.
+        groups: which group each of them is in, (C,).
+        n_clusters: how many groups there are; one that no cluster is in is never predicted.
+    """
+
+    groups: Tensor
+
+    def __init__(self, head: ClusteringNetwork | Centroids, groups: Tensor, n_clusters: int) -> None:
+        super().__init__()
+        self.head, self.n_clusters = head, n_clusters
+        self.register_buffer("groups", groups)
+
+    def forward(self, E: Tensor) -> Tensor:
+        """Return the logits of embeddings (B, D): the highest of each group, (B, n_clusters)."""
+        logits: Tensor = self.head(E)
+        least = logits.new_full((len(logits), self.n_clusters), NEVER)
+        return least.scatter_reduce(1, self.groups.expand_as(logits), logits, "amax")
+
+    @torch.no_grad()
+    def reorder(self, order: Tensor) -> None:
+        """Renumber the groups: what was group order[j] becomes group j."""
+        self.groups.copy_(order.argsort().to(self.groups.device)[self.groups])
+
+
+def merged(head: ClusterHead, groups: Tensor, n_clusters: int) -> Grouped:
+    """Return a head whose clusters are groups (C,) of another's; merging twice is merging once."""
+    if isinstance(head, Grouped):
+        return Grouped(head.head, groups.to(head.groups.device)[head.groups], n_clusters)
+    return Grouped(head, groups, n_clusters)
+
+
+ClusterHead = ClusteringNetwork | Centroids | Grouped
 
 
 class ProjectingNetwork(nn.Module):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from rstc.representation.encoder import Encoder, TokenIds
-from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
+from rstc.representation.heads import ClusterHead, ProjectingNetwork
 
 # Two clusters closer than this in log P are a close call: above what the order of sums, and a frozen state that falls
 # to the other side of a rounding, can move; below any difference that means something. Coarser arithmetic moves more.
@@ -33,9 +33,7 @@ class Prediction:
 class Network(nn.Module):
     """The encoder Phi with the clustering head G_p and the projecting head G_z."""
 
-    def __init__(
-        self, encoder: Encoder, cluster_head: ClusteringNetwork | Centroids, projector: ProjectingNetwork
-    ) -> None:
+    def __init__(self, encoder: Encoder, cluster_head: ClusterHead, projector: ProjectingNetwork) -> None:
         super().__init__()
         self.encoder = encoder
         self.cluster_head = cluster_head
