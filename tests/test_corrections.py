@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError
-from rstc.corrections import apply_edits
+from rstc.corrections import apply_edits, merge_to
 from rstc.names import command_namer, rename_clusters
 from rstc.results.edits import Log, read_log, write_log
 from rstc.results.now import RunNow
@@ -46,6 +46,37 @@ def test_applied_corrections_are_in_the_file_and_in_the_model(run_folder: Path, 
     pd.DataFrame({"text": found.texts[:10]}).to_csv(tmp_path / "new.csv", index=False)
     predict_file(run_folder, str(tmp_path / "new.csv"), tmp_path / "out.csv")
     assert pd.read_csv(tmp_path / "out.csv")["cluster"].tolist() == predicted[:10].tolist()
+
+
+def test_merging_a_run_is_a_correction_that_lasts_and_can_be_undone(run_folder: Path) -> None:
+    before = (run_folder / "clusters.csv").read_bytes()
+    found = RunNow.read(run_folder).points
+    run = merge_to(run_folder, 2)
+    rows = pd.read_csv(run_folder / "clusters.csv")
+    assert rows["cluster"].nunique() == len(run.entries()) == 2
+    assert {edit["do"] for edit in read_log(run_folder).edits} <= {"merge", "rename"}
+    pairs = set(zip(found.clusters.tolist(), rows["cluster"].tolist(), strict=True))
+    assert len(pairs) == 4, "each cluster went one way"
+    model = RSTC.load(run_folder / "model")
+    assert model.predict(found.texts).tolist() == rows["cluster"].tolist()
+    assert model.hierarchy_.shape == (3, 4)
+    write_log(run_folder, Log())
+    apply_edits(run_folder)
+    assert (run_folder / "clusters.csv").read_bytes() == before
+
+
+def test_merging_goes_on_from_corrections_and_keeps_names_that_were_given(run_folder: Path) -> None:
+    found = RunNow.read(run_folder).points
+    rows = np.flatnonzero(found.clusters == 0)[:20].tolist()
+    edits = [{"do": "split", "cluster": 0, "rows": rows}, {"do": "noise", "rows": [rows[0]]}]
+    edits += [{"do": "rename", "cluster": number, "name": f"mine {number}"} for number in range(5)]
+    write_log(run_folder, Log(tuple(edits), 5))
+    run = merge_to(run_folder, 3)
+    assert len(run.entries()) == 3
+    assert all(one["name"].startswith("mine") for one in run.entries())
+    assert run.clusters[rows[0]] == -1
+    with pytest.raises(InputError, match="there are 3 clusters"):
+        merge_to(run_folder, 3)
 
 
 def test_what_was_applied_can_be_undone_and_leaves_all_as_it_was(run_folder: Path) -> None:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from rstc.errors import InputError
 from rstc.estimator import RSTC
 from rstc.files import replaced_folder
 from rstc.hardware import seeded
+from rstc.merges import groups_of, tree_over
 from rstc.progress import Listener, Progress
-from rstc.representation.heads import ClusteringNetwork
+from rstc.representation.heads import NEVER, ClusteringNetwork, merged
 from rstc.representation.network import Network
 from rstc.representation.teaching import teach_by_heart
-from rstc.results.edits import NOISE
+from rstc.results.edits import NOISE, Edit
 from rstc.results.now import RunNow
 from rstc.results.page.render import write_page
 from rstc.results.run_folder import FOUND_MODEL, MODEL, read_rows, write_clusters
 from rstc.texts import with_clusters
-
-NEVER = -1e4  # the logit of a cluster that no longer is
 
 
 def apply_edits(folder: Path, listener: Listener | None = None) -> RunNow:
@@ -35,31 +37,93 @@ def apply_edits(folder: Path, listener: Listener | None = None) -> RunNow:
     A text that was corrected has the cluster it was given, whatever the model says. The log stays, and so does the
     model as the run left it: what was applied can still be undone, and applied again.
     """
-    run = RunNow.read(folder)
-    progress = Progress(listener)
-    original = folder / FOUND_MODEL if (folder / FOUND_MODEL).is_dir() else folder / MODEL
-    with progress.stage("load"):
-        model = RSTC.load(original)
-    source, shares = run.summary["input"], run.points.confidence
-    rows = read_rows(folder, source, run.points)
-    if run.log.edits:
-        with progress.stage("encode"):
-            encoder = model.network_.encoder
-            E = encoder.embed(encoder.tokenize(run.points.texts), progress.advance)
-        with progress.stage("teach"):
-            network = taught(model.network_, E, run.clusters, run.now.next_cluster, model.config_.dropout)
-            there = np.maximum(run.clusters, 0)[:, None]
-            shares = np.take_along_axis(network.judge(E).log_p.exp().numpy(), there, axis=1)[:, 0]
-        counts = np.bincount(run.clusters[run.clusters != NOISE], minlength=run.now.next_cluster)
-        model.network_, model.n_clusters_, model.class_distribution_ = network, len(counts), counts / counts.sum()
-    with progress.stage("write"), replaced_folder(folder) as new:
-        shutil.copytree(folder, new, copy_function=_linked, dirs_exist_ok=True)
-        if original == folder / MODEL:
-            shutil.copytree(original, new / FOUND_MODEL, copy_function=_linked)
-        model.save(new / MODEL)
-        write_clusters(new, _corrected_rows(rows, run, shares), source["format"])
-        write_page(new, run)
-    return run
+    opened = _Opened.of(folder, Progress(listener))
+    opened.write()
+    return opened.run
+
+
+def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) -> RunNow:
+    """Merge the most similar clusters of a run, as they are now, until so many are left, and make it last.
+
+    Merges are corrections like those made by hand: they can be undone. A merged cluster keeps the number of its
+    largest part, and its name if somebody gave it one; else it is named anew by its words.
+    """
+    opened = _Opened.of(folder, Progress(listener))
+    for edit in merges(opened.run, opened.embeddings, n_clusters):
+        opened.run.correct(edit)
+    opened.write()
+    return opened.run
+
+
+def merges(run: RunNow, E: Tensor, n_clusters: int) -> list[Edit]:
+    """Return the corrections that merge a run's clusters, by embeddings (N, D) of its texts, until so many are left."""
+    rows = np.flatnonzero(run.clusters != NOISE)
+    there, labels, sizes = np.unique(run.clusters[rows], return_inverse=True, return_counts=True)
+    if not 1 <= n_clusters < len(there):
+        raise InputError(f"there are {len(there)} clusters; they can be merged to 1 up to {len(there) - 1}")
+    points = np.asarray(normalize(E.numpy()[rows]), dtype=np.float32)
+    groups = groups_of(tree_over(points, labels, len(there)), n_clusters)
+    found = {one["cluster"]: one["name"] for one in run.summary["clusters"]}
+    edits: list[Edit] = []
+    for group in range(n_clusters):
+        parts = np.flatnonzero(groups == group)
+        parts = parts[np.argsort(-sizes[parts], kind="stable")]
+        into, *others = (int(number) for number in there[parts])
+        edits += [{"do": "merge", "cluster": number, "into": into} for number in others]
+        given = run.now.names[into] != found.get(into)
+        name = run.name_for(rows[np.isin(labels, parts)]) if others and not given else None
+        if name:
+            edits.append({"do": "rename", "cluster": into, "name": name})
+    return edits
+
+
+@dataclass
+class _Opened:
+    """A run with the model that it was left with, its rows and its texts' embeddings."""
+
+    folder: Path
+    run: RunNow
+    original: Path
+    model: RSTC
+    rows: pd.DataFrame
+    progress: Progress
+
+    @classmethod
+    def of(cls, folder: Path, progress: Progress) -> _Opened:
+        run = RunNow.read(folder)
+        original = folder / FOUND_MODEL if (folder / FOUND_MODEL).is_dir() else folder / MODEL
+        with progress.stage("load"):
+            model = RSTC.load(original)
+        return cls(folder, run, original, model, read_rows(folder, run.summary["input"], run.points), progress)
+
+    @cached_property
+    def embeddings(self) -> Tensor:
+        """The embeddings of the texts, (N, D)."""
+        with self.progress.stage("encode"):
+            encoder = self.model.network_.encoder
+            return encoder.embed(encoder.tokenize(self.run.points.texts), self.progress.advance)
+
+    def write(self) -> None:
+        """Write clusters, model, page and log with the corrections in them, all of it or nothing."""
+        run, model, folder, shares = self.run, self.model, self.folder, self.run.points.confidence
+        if run.log.edits:
+            with self.progress.stage("teach"):
+                network = corrected_network(model.network_, self.embeddings, run, model.config_.dropout)
+                there = np.maximum(run.clusters, 0)[:, None]
+                shares = np.take_along_axis(network.judge(self.embeddings).log_p.exp().numpy(), there, axis=1)[:, 0]
+            counts = np.bincount(run.clusters[run.clusters != NOISE], minlength=run.now.next_cluster)
+            model.network_, model.n_clusters_, model.class_distribution_ = network, len(counts), counts / counts.sum()
+            labels = np.where(run.clusters == NOISE, run.now.next_cluster, run.clusters)
+            points = np.asarray(normalize(self.embeddings.numpy()), dtype=np.float32)
+            model.hierarchy_ = tree_over(points[labels < len(counts)], labels[labels < len(counts)], len(counts))
+        with self.progress.stage("write"), replaced_folder(folder) as new:
+            shutil.copytree(folder, new, copy_function=_linked, dirs_exist_ok=True)
+            if self.original == folder / MODEL:
+                shutil.copytree(self.original, new / FOUND_MODEL, copy_function=_linked)
+            run.save(new)
+            model.save(new / MODEL)
+            write_clusters(new, _corrected_rows(self.rows, run, shares), run.summary["input"]["format"])
+            write_page(new, run)
 
 
 def _corrected_rows(table: pd.DataFrame, run: RunNow, shares: NDArray[np.float32]) -> pd.DataFrame:
@@ -77,6 +141,16 @@ def _linked(source: str, target: str) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
+
+
+def corrected_network(network: Network, E: Tensor, run: RunNow, dropout: float) -> Network:
+    """Return a network that predicts a run's clusters as they are now: merged where that is all, else taught."""
+    groups = np.full(network.cluster_head.n_clusters, -1, dtype=np.int64)
+    groups[run.points.clusters] = run.clusters
+    if (groups[run.points.clusters] != run.clusters).any() or (groups < 0).any():
+        return taught(network, E, run.clusters, run.now.next_cluster, dropout)
+    head = merged(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), run.now.next_cluster)
+    return Network(network.encoder, head, network.projector).eval()
 
 
 def taught(network: Network, E: Tensor, clusters: NDArray[np.int64], n_clusters: int, dropout: float) -> Network:

@@ -99,6 +99,7 @@ def cluster_file(
             _entry(one, name, there, model.class_distribution_) for one, name in zip(described, names, strict=True)
         ],
         "class_distribution": model.class_distribution_.tolist(),
+        "hierarchy": [[int(a), int(b), round(d, 4), int(n)] for a, b, d, n in model.hierarchy_.tolist()],
         "steps": model.n_iter_,
         "settled": model.settled_,
         "history": model.history_,

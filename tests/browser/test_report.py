@@ -243,3 +243,41 @@ def test_a_hostile_text_is_shown_and_does_nothing(browser: Any, finished_run: Pa
     assert any(HOSTILE[2] in text for text in shown)
     assert browser.title.startswith("<script>"), "the file's name, as it is"
     assert all_of(browser, "img") == []
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cluster the demo's messages into as many clusters as they suggest."""
+    out = tmp_path_factory.mktemp("counted") / "run"
+    with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
+        cluster_file(str(sample), out, "2-12", text_column="text", settings={"max_steps": 2})
+    return out
+
+
+def test_how_many_clusters_there_are_is_shown_with_what_spoke_for_others(browser: Any, counted: Path) -> None:
+    found = read_summary(counted)["count"]
+    page = opened(browser, counted)
+    find(page, "#tab-count").click()
+    assert f"The texts suggest {found['n_clusters']} clusters." in find(page, "#count-said").text
+    assert len(all_of(page, "#panel-count figure:first-of-type circle")) == len(found["candidates"])
+    find(page, "#panel-count summary").click()
+    assert len(all_of(page, "#panel-count tbody tr")) == len(found["candidates"])
+
+
+def test_the_tree_has_a_leaf_for_each_cluster(page: Any, demo: Path) -> None:
+    find(page, "#tab-count").click()
+    assert not all_of(page, "#count-said"), "the number was given"
+    names = texts(page, "#panel-count svg text")
+    assert len(names) == len(read_summary(demo)["clusters"])
+
+
+def test_the_tree_follows_corrections(browser: Any, demo: Path, tmp_path: Path) -> None:
+    own = tmp_path / "run"
+    shutil.copytree(demo, own)
+    run = RunNow.read(own)
+    run.correct({"do": "merge", "cluster": 2, "into": 1})
+    run.save(own)
+    write_page(own, RunNow.read(own))
+    page = opened(browser, own)
+    find(page, "#tab-count").click()
+    assert len(texts(page, "#panel-count svg text")) == len(read_summary(demo)["clusters"]) - 1

@@ -43,6 +43,16 @@ def test_names_by_a_function_beside_the_run(run_folder: Path, tmp_path: Path) ->
     assert rstc("names", run_folder).stdout == named.stdout
 
 
+def test_merge_goes_coarser(run_folder: Path) -> None:
+    done = rstc("merge", run_folder, "--to", 2)
+    assert done.returncode == 0, done.stderr
+    assert "2 clusters in" in done.stdout
+    assert pd.read_csv(run_folder / "clusters.csv")["cluster"].nunique() == 2
+    refused = rstc("merge", run_folder, "--to", 7)
+    assert refused.returncode == 2
+    assert "there are 2 clusters" in refused.stderr
+
+
 def test_corrections_are_applied_and_shown_by_info(run_folder: Path) -> None:
     write_log(run_folder, Log(({"do": "merge", "cluster": 1, "into": 0}, {"do": "noise", "rows": [0]})))
     applied = rstc("apply", run_folder)

@@ -1,4 +1,4 @@
-"""`rstc explore`, `rstc names` and `rstc apply`: correct clusters, name them, and make it last."""
+"""`rstc explore`, `rstc merge`, `rstc names` and `rstc apply`: correct clusters, name them, and make it last."""
 
 from __future__ import annotations
 
@@ -73,6 +73,29 @@ def apply(folder: Run) -> None:
     noise = int((run.clusters < 0).sum())
     aside = f", {noise:,} texts are noise" if noise else ""
     output.print(f"{len(run.log.edits)} corrections applied: {len(run.entries())} clusters{aside}", highlight=False)
+
+
+def merge(
+    folder: Run,
+    to: Annotated[int, typer.Option("--to", metavar="K", min=1, help="How many clusters to leave.")],
+) -> None:
+    """Go coarser: merge the clusters that are most alike until K are left, without training again.
+
+    DIR/clusters.*, DIR/model and DIR/report.html have the merged clusters; a merged one keeps the number of its largest
+    part. Merges are corrections: `rstc explore` undoes them, `rstc apply` makes that last.
+
+    Example:
+
+        rstc merge run --to 12
+    """
+    from rstc.cli.display import cluster_table, output, shown_progress
+
+    with shown_progress() as listener:
+        from rstc.corrections import merge_to
+
+        run = merge_to(folder, to, listener)
+    output.print(cluster_table(run.entries()))
+    output.print(f"{len(run.entries())} clusters in {folder}", highlight=False, markup=False, soft_wrap=True)
 
 
 def names(

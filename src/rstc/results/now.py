@@ -76,8 +76,9 @@ class RunNow:
         """Write the log, unless somebody else has written another since this one was read."""
         if read_log(folder) != self._saved:
             raise InputError(f"{folder / EDITS} was changed by somebody else meanwhile; begin again from there")
-        write_log(folder, self.log)
-        self._saved = self.log
+        if self.log != self._saved:
+            write_log(folder, self.log)
+            self._saved = self.log
 
     def copy(self) -> RunNow:
         """Return the same run, to try a correction on."""
@@ -105,7 +106,7 @@ class RunNow:
         if not changed.any():
             return [one | {"name": names[number]} for number, one in found.items() if number in names]
         keywords = self._words.keywords(self.clusters)
-        home = {number: self._where_most_are(number) for number in found}
+        home = {number: self.where_most_are(number) for number in found}
         entries = []
         for cluster, name in names.items():
             members = np.flatnonzero(self.clusters == cluster)
@@ -143,7 +144,7 @@ class RunNow:
         rows = (row for one in self.summary["clusters"] for row in one[f"{name}_at"])
         return [row for row in rows if self.clusters[row] == cluster]
 
-    def _where_most_are(self, cluster: int) -> int | None:
+    def where_most_are(self, cluster: int) -> int | None:
         """Return the cluster in which most texts of a cluster that the run found are now; None: they are noise."""
         now = self.clusters[self.points.clusters == cluster]
         numbers, counts = np.unique(now[now >= 0], return_counts=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rstc.merges import tree_above
 from rstc.results.colours import GREY, HUES, SHADES
 from rstc.results.now import RunNow
 
@@ -18,6 +19,8 @@ def facts(run: RunNow) -> dict[str, Any]:
         "title": source["file"],
         "facts": f"column “{source['text_column']}”{sampled} · made {summary['made'][:10]}",
         "clusters": shown_clusters(run),
+        "count": summary.get("count"),
+        "tree": shown_tree(run),
         "history": summary["history"],
         "losses": summary["losses"],
         "steps": summary["steps"],
@@ -25,7 +28,7 @@ def facts(run: RunNow) -> dict[str, Any]:
         "truth": summary.get("truth"),
         "run": {
             **{name.replace("_", " "): value for name, value in source.items() if value is not None},
-            "clusters asked for": summary["n_clusters"],
+            "clusters asked for": "as many as the texts suggest" if summary.get("count") else summary["n_clusters"],
             "clusters found": summary["clusters_found"],
             "preset": summary["preset"],
             "seed": summary["seed"],
@@ -51,6 +54,29 @@ def shown_clusters(run: RunNow) -> list[dict[str, Any]]:
         }
         for one in run.entries()
     ]
+
+
+def shown_tree(run: RunNow) -> list[list[float]]:
+    """Return the tree over the clusters as they are now, as rows of (a cluster, another, distance).
+
+    A row joins all that the first is in by then with all that the other is in. Clusters that were made since the run
+    are not in the tree, and those that were merged are one leaf of it.
+    """
+    found = run.summary.get("hierarchy")
+    home = [run.where_most_are(number) for number in range(len(found or []) + 1)]
+    there = sorted({number for number in home if number is not None})
+    if not found or len(there) < 2:
+        return []
+    # An empty cluster is nowhere; its place in the tree is that of any other, and joins nothing.
+    groups = np.array([there.index(number) if number is not None else len(there) for number in home])
+    leaves = [*there, None] if (groups == len(there)).any() else there
+    rows, first = [], dict(enumerate(leaves))
+    for i, (a, b, distance, _) in enumerate(tree_above(np.array(found, dtype=np.float64), groups).tolist()):
+        one, other = first[int(a)], first[int(b)]
+        first[len(leaves) + i] = other if one is None else one
+        if one is not None and other is not None:
+            rows.append([one, other, round(distance, 4)])
+    return rows
 
 
 def _all_rows(run: RunNow) -> bool:

@@ -26,7 +26,21 @@ TEXTS_A_PIECE = 2000
 NO_CLUSTER = 2**32 - 1
 UNKNOWN = 255  # the confidence of a text that was corrected
 LONGEST_TEXT = 20_000  # characters that the page holds of a text
-SCRIPTS = ("data", "colours", "dom", "state", "map", "list", "edit", "detail", "search", "charts", "exports", "main")
+SCRIPTS = (
+    "data",
+    "colours",
+    "dom",
+    "state",
+    "map",
+    "list",
+    "edit",
+    "detail",
+    "search",
+    "count",
+    "charts",
+    "exports",
+    "main",
+)
 
 
 def page(run: RunNow, editing: dict[str, str] | None = None) -> str:

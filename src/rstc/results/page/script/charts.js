@@ -79,7 +79,7 @@ function settingsPanel() {
   ];
 }
 
-const PANELS = { map: null, sizes: sizesPanel, training: trainingPanel, truth: truthPanel, settings: settingsPanel };
+const PANELS = { map: null, sizes: sizesPanel, count: countPanel, training: trainingPanel, truth: truthPanel, settings: settingsPanel };
 
 function openTab(name) {
   for (const one of Object.keys(PANELS)) {
@@ -102,6 +102,7 @@ function drawPanel() {
 function startTabs() {
   listen(drawPanel);
   byId("tab-truth").hidden = !content.truth;
+  byId("tab-count").hidden = !content.count && !content.tree.length;
   const tabs = Object.keys(PANELS).filter((name) => !byId("tab-" + name).hidden);
   for (const [i, name] of tabs.entries()) {
     byId("tab-" + name).addEventListener("click", () => openTab(name));
