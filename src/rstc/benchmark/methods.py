@@ -24,6 +24,7 @@ class Method:
         embeds: whether it takes embeddings that are there already.
         views: whether it is given the set's two views of each text.
         watched: whether its clusters can be watched while it trains.
+        clusters: what it is told instead of the number of classes; None: it is told that.
     """
 
     title: str
@@ -32,6 +33,7 @@ class Method:
     embeds: bool = False
     views: bool = False
     watched: bool = False
+    clusters: int | str | None = None
 
 
 def _paper(title: str, **settings: Any) -> Method:
@@ -41,6 +43,7 @@ def _paper(title: str, **settings: Any) -> Method:
 METHODS = {
     "bow": Method("BOW", "bow", {}),
     "tfidf": Method("TF-IDF", "tfidf", {}),
+    "gsdmm": Method("GSDMM, number of clusters unknown", "gsdmm", {}, clusters=300),
     "stc2-lpi": Method("STC²-LPI", "stc2", {}),
     "self-train": Method("Self-Train", "self-train", {}),
     "kmeans-ic": Method("K-means_IC", "kmeans-ic", {}),
@@ -54,6 +57,7 @@ METHODS = {
     "rstc-m3": _paper("RSTC, M3 for b", labels="ot-near"),
     "sela": _paper("RSTC, uniform b (SeLa)", labels="ot-uniform"),
     "rstc": Method("rstc, default", "rstc", {}, watched=True),
+    "rstc-auto": Method("rstc, number of clusters unknown", "rstc", {}, watched=True, clusters="auto"),
     "rstc-given": Method("rstc, given the set's views", "rstc", {}, views=True, watched=True),
 }
 
@@ -133,7 +137,7 @@ def make_estimator(name: str, dataset: Dataset, n_clusters: int, seed: int, chan
     schedule = changes.pop("schedule", "cpu")
     if schedule not in SCHEDULES:
         raise InputError(f"schedule={schedule!r} is not one of {', '.join(SCHEDULES)}")
-    made: Any = _estimator(asked.family, dataset, schedule)(n_clusters, random_state=seed)
+    made: Any = _estimator(asked.family, dataset, schedule)(asked.clusters or n_clusters, random_state=seed)
     settings = {**asked.settings, **changes}
     if unknown := set(settings) - (set(made.get_params()) - NOT_TO_CHANGE):
         raise InputError(f"{name} has no setting {min(unknown)!r}")
@@ -175,6 +179,7 @@ def settings_of(estimator: Any) -> dict[str, Any]:
 
 def _baselines() -> dict[str, Callable[..., Any]]:
     from rstc.baselines.bow import BOW
+    from rstc.baselines.gsdmm import GSDMM
     from rstc.baselines.kmeans_ic import KMeansIC
     from rstc.baselines.sbert import SBERT
     from rstc.baselines.sccl import SCCL
@@ -184,6 +189,7 @@ def _baselines() -> dict[str, Callable[..., Any]]:
 
     return {
         "bow": BOW,
+        "gsdmm": GSDMM,
         "tfidf": TFIDF,
         "stc2": STC2,
         "self-train": SelfTrain,
