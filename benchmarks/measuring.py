@@ -25,7 +25,9 @@ def circumstances(*packages: str) -> dict[str, Any]:
     from importlib.metadata import version
 
     script = Path(sys.argv[0]).name
-    arguments = ["DIR" if before == "--data" else word for before, word in zip(sys.argv, sys.argv[1:], strict=False)]
+    arguments = [
+        "DIR" if before in ("--data", "--keep") else word for before, word in zip(sys.argv, sys.argv[1:], strict=False)
+    ]
     return {
         "command": " ".join(["python", f"benchmarks/{script}", *arguments]),
         "versions": versions() | {name: version(name) for name in packages},

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rstc.benchmark.datasets import SMALL_SETS, WHOLE_SETS
+import numpy as np
+
+from rstc.benchmark.datasets import DATASETS, SMALL_SETS, WHOLE_SETS
 from store_tables import (
     ablation_table,
     datasets_table,
@@ -164,6 +166,32 @@ def page_table() -> str:
     return table(["texts", "megabytes", "seconds to open", "milliseconds a frame"], rows)
 
 
+def count_table() -> str:
+    """Return how many clusters were found in each set, seed by seed, beside its classes."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in read("count")["rows"]:
+        rows.setdefault(row["dataset"], []).append(row)
+    lines = []
+    for name in sorted(rows, key=list(DATASETS).index):
+        runs = sorted(rows[name], key=lambda row: row["seed"])
+        ratio = np.mean([run["found"] for run in runs]) / runs[0]["true"]
+        found, sure = (", ".join(str(run[what]) for run in runs) for what in ("found", "sure"))
+        between = ", ".join(f"{run['low']}–{run['high']}" for run in runs)
+        seconds = np.mean([run["seconds"] for run in runs])
+        one = [
+            DATASETS[name].title,
+            f"{runs[0]['texts']:,}",
+            str(runs[0]["true"]),
+            found,
+            f"{ratio:.2f}",
+            between,
+            sure,
+        ]
+        lines.append([*one, f"{seconds:.0f}"])
+    heads = ["set", "texts", "classes", "found", "found / classes", "about as good", "sure", "seconds"]
+    return table(heads, lines)
+
+
 def layers_table() -> str:
     found = {(row["set"], row["layers"]): row for row in read("layers")["rows"]}
     sets = list(dict.fromkeys(name for name, _ in found))
@@ -205,6 +233,7 @@ FILLED = {
     },
     "docs/report.md": {"page": page_table},
     "docs/views.md": {"views": views_table},
+    "docs/count.md": {"count": count_table},
     "docs/performance.md": {
         "step": step_table,
         "encode": encode_table,

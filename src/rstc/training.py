@@ -125,9 +125,12 @@ class _Training:
         self.cache = StateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_cut else None
         self.E: Tensor | None = None  # of an encoder that does not learn, once it is known...
         self.found: FirstLabels | None = None  # ...and what is found in it
+        asked = config.words and (config.class_contrast or isinstance(n_clusters, tuple))
+        # They do not learn, so they are read once.
+        self.words = read_words([texts[i] for i in learners], rng) if asked else None
         self.count: Count | None = None
         if isinstance(n_clusters, tuple):
-            self.count = self._counted([texts[i] for i in learners], n_clusters)
+            self.count = self._counted(n_clusters)
             n_clusters = self.count.n_clusters
         self.n_clusters = n_clusters
         self.network = Network(
@@ -144,14 +147,12 @@ class _Training:
             self.transports = TransportedLabels(config.labels, n_clusters, config.eps1, config.transport_method, rng)
         self.eps2 = 0.0  # the first labels tell
         self.recipe = _recipe(config)
-        # They do not learn, so they are read once.
-        self.words = read_words([texts[i] for i in learners], rng) if config.words and config.class_contrast else None
         self.clusters: Tensor | None = None  # at the last renewal
         self.history: list[dict[str, Any]] = []
         self.losses: list[tuple[float | None, float]] = []
         self.step, self.last_step = 0, last_step(len(learners), config)
 
-    def _counted(self, texts: Sequence[str], within: Within) -> Count:
+    def _counted(self, within: Within) -> Count:
         """Estimate the number of clusters in the encoder's own space.
 
         What it draws is its own: with the number that it finds given, a run is the same.
@@ -159,8 +160,7 @@ class _Training:
         rng = self.rng.spawn(1)[0]
         E = F.normalize(self._embed(), dim=1).numpy()
         with self.progress.stage("count"):
-            words = read_words(texts, rng) if self.config.words else None
-            return count_clusters(E, words, self.config.words, within, rng, self.progress.advance)
+            return count_clusters(E, self.words, self.config.words, within, rng, self.progress.advance)
 
     def run(self) -> TrainResult:
         """Go through the phases of the method."""
