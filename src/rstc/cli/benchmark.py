@@ -63,9 +63,9 @@ def run(
     sample, which needs no download.
 
     Methods: bow, tfidf, stc2-lpi, self-train, kmeans-ic, sccl, sbert, rstc-ot, rstc-c, rstc-i, rstc-paper, rstc-m2,
-    rstc-m3, sela, and rstc, our default; rstc-given is the default with the views that come with a set. Those of the
-    paper that train an encoder are squeezed for a CPU: one layer, 100 steps; `--set schedule=paper` trains all layers
-    for 3,000, which wants a GPU.
+    rstc-m3, sela, and rstc, our default; rstc-given is the default with the views that come with a set, rstc-auto the
+    default when it is not told the number of clusters; nor is gsdmm. Those of the paper that train an encoder are
+    squeezed for a CPU: one layer, 100 steps; `--set schedule=paper` trains all layers for 3,000, which wants a GPU.
 
     Examples:
 

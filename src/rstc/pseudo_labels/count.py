@@ -8,8 +8,8 @@ For each number K that is tried, k-means is repaired by swaps and three question
   lowers it (adjusted mutual information).
 
 Their sum, drawn against K, has a peak where the data suggest a number, and often several: news divide into a few fields
-and into many events. The peak that stands out most from what is around it is taken. A rise that never turns within the
-range is no peak: more and smaller clusters are always a little further apart.
+and into many events. Of the peaks that stand out from what is around them, the highest is taken. A rise that never
+turns within the range is no peak: more and smaller clusters are always a little further apart.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from rstc.pseudo_labels.words import Words
 logger = logging.getLogger("rstc")
 
 TEXTS_TO_COUNT_ON = 8_000  # of more, a random sample tells
-TEXTS_A_CLUSTER = 20  # in the mean, at the most clusters that are tried...
+TEXTS_A_CLUSTER = 10  # in the mean, at the most clusters that are tried...
 FEWEST_TO_END_WITH = 10  # ...but with few texts so many are tried in any case, or a third of the texts
+MOST_CLUSTERS = 400  # that are tried, unless more are asked for
 NEIGHBOURS = 10
 DIMENSIONS = 128  # the main directions of the points: k-means is quicker there
 STEP = 1.35  # from a number that is tried to the next, at first
@@ -111,12 +112,12 @@ def count_clusters(
         progress: called with how many numbers have been tried, of how many.
     """
     low, most = within
-    enough = max(TEXTS_TO_COUNT_ON, TEXTS_A_CLUSTER * 2 * (most or 0))
+    enough = max(TEXTS_TO_COUNT_ON, 2 * TEXTS_A_CLUSTER * (most or 0))
     if len(E) > enough:
         rows = np.sort(rng.choice(len(E), enough, replace=False))
         E = E[rows]
         words = words and Words(words.X[rows], words.topics[rows])
-    high = most or max(len(E) // TEXTS_A_CLUSTER, min(FEWEST_TO_END_WITH, len(E) // 3), low)
+    high = most or max(min(len(E) // TEXTS_A_CLUSTER, MOST_CLUSTERS), min(FEWEST_TO_END_WITH, len(E) // 3), low)
     if low >= high:
         return Count(low, low, high, "weak", (), ())
     return _Trials.of(E, words, weight, rng).count(low, high, progress)
@@ -230,7 +231,9 @@ def _between(tried: list[int], best: int) -> list[int]:
 
 
 def _peaks(candidates: list[Candidate], low: int) -> list[tuple[int, float]]:
-    """Return peaks as (number, how far it stands out), the most outstanding first; the best of all if there is none.
+    """Return peaks as (number, how far it stands out), the best first; the best of all if there is none.
+
+    Best is the highest of those that stand out fairly; those that do not come after them, by how far they do.
 
     A peak stands out by what must be lost on the way to a higher one, or to the end of what was tried. Below two
     clusters there is nothing to be told, so there every peak stands out.
@@ -245,7 +248,9 @@ def _peaks(candidates: list[Candidate], low: int) -> list[tuple[int, float]]:
         if min(left, right) > 0:
             found.append((one.n_clusters, float(min(left, right))))
     best = max(tried, key=lambda one: one.score)
-    return sorted(found, key=lambda peak: -peak[1]) or [(best.n_clusters, 0.0)]
+    height = {one.n_clusters: one.score for one in tried}
+    found.sort(key=lambda peak: (peak[1] < FAIR, -(height[peak[0]] if peak[1] >= FAIR else peak[1])))
+    return found or [(best.n_clusters, 0.0)]
 
 
 def _lost(scores: list[float]) -> float:
@@ -270,6 +275,6 @@ def _counted(candidates: list[Candidate], low: int) -> Count:
     while last < len(candidates) - 1 and candidates[last + 1].score >= enough:
         last += 1
     real = [(number, by) for number, by in others if by >= NOISE and not numbers[first] <= number <= numbers[last]]
-    rivalled = bool(real) and real[0][1] > outstanding / 2
+    rivalled = any(by > outstanding / 2 for _, by in real)
     sure = "weak" if outstanding < FAIR else "fair" if outstanding < CLEAR or rivalled else "clear"
     return Count(best, numbers[first], numbers[last], sure, tuple(n for n, _ in real[:RUNNERS_UP]), tuple(candidates))
