@@ -56,6 +56,9 @@ def main() -> None:
             found = count_clusters(E, read_words(loaded.texts, rng), weight, (2, None), rng)
             row = {"dataset": name, "seed": seed, "texts": len(E), "true": loaded.n_classes}
             row |= {"found": found.n_clusters, "low": found.low, "high": found.high, "sure": found.sure}
+            row["curve"] = [
+                [one.n_clusters, *(round(v, 4) for v in (one.told, one.apart, one.stable))] for one in found.candidates
+            ]
             row |= {"runners_up": list(found.runners_up), "seconds": round(time.perf_counter() - start, 1)}
             results.add(row)
 
