@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -17,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from rstc.asked import asked_clusters
 from rstc.config import Config, make_config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
@@ -29,12 +29,11 @@ from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import AskedView, Views, drawn_views, given_views
 from rstc.texts import as_texts, clean
-from rstc.training import Watch, Within, train
+from rstc.training import Watch, train
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-AUTO = "auto"
 NO_CLUSTER = -1
 ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
 COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
@@ -185,7 +184,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         given = as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
         texts = [text for text in given if text is not None]
-        asked = _asked(self.n_clusters, texts)
+        asked = asked_clusters(self.n_clusters, texts)
         if len(texts) < len(given):
             warnings.warn(MissingTextWarning(len(given) - len(texts), len(given)), stacklevel=2)
         pairs = self._pairs(texts, present, len(given), views, config)
@@ -405,36 +404,6 @@ class Assignment:
     def confidence(self) -> NDArray[np.float32]:
         """The probability of each text's own cluster, (N,)."""
         return np.asarray(self.probabilities.max(axis=1, initial=0))
-
-
-def _asked(n_clusters: Any, texts: list[str]) -> int | Within:
-    """Return the number of clusters that was asked for, or the fewest and the most.
-
-    >>> _asked("auto", ["a", "b"]), _asked("2-3", ["a", "b", "c"])
-    ((2, None), (2, 3))
-    """
-    distinct = len(set(texts))
-    if n_clusters == AUTO:
-        _check_number(2, distinct)
-        return 2, None
-    if isinstance(n_clusters, str) and (between := re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", n_clusters)):
-        n_clusters = tuple(int(number) for number in between.groups())
-    if not isinstance(n_clusters, (tuple, list)):
-        return _check_number(n_clusters, distinct)
-    if len(n_clusters) != 2:
-        raise InputError(f"n_clusters={n_clusters!r} must name the fewest and the most clusters")
-    fewest, most = (_check_number(number, distinct) for number in n_clusters)
-    if fewest > most:
-        raise InputError(f"n_clusters={fewest}-{most} names more clusters first than last")
-    return fewest if fewest == most else (fewest, most)
-
-
-def _check_number(n_clusters: Any, distinct: int) -> int:
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)) or n_clusters < 2:
-        raise InputError(f"n_clusters={n_clusters!r} must be a whole number of at least 2, a range as 10-60, or 'auto'")
-    if n_clusters > distinct:
-        raise InputError(f"n_clusters={n_clusters} needs at least {n_clusters} distinct texts, got {distinct}")
-    return int(n_clusters)
 
 
 def _of_present(view: list[Any], present: list[int], total: int, number: int) -> list[str | None]:

@@ -19,6 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
+from rstc.asked import Within
 from rstc.config import Config
 from rstc.errors import InputError
 from rstc.hardware import seeded
@@ -41,7 +42,6 @@ from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
 
-Within = tuple[int, int | None]  # the fewest and the most clusters; None: as many as the texts can tell of
 Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
 
