@@ -66,6 +66,9 @@ class Config:
     renewals: int = 2  # Q is renewed at the steps last * (i / (renewals - 1))^2 between first and last, and at the last
     first_renewal: int = 0  # no renewal before this many steps with L_C
 
+    # texts that belong nowhere
+    noise: float = 0.0  # put strange texts aside until so small a share of the others is expected to be; 0: none
+
     # the losses
     class_contrast: bool = True  # whether L_C is used; without it clusters come from k-means (RSTC-I)
     lambda_i: float = 1.0  # [lambda_I] weight of L_I; 0 leaves it out (RSTC-C)
@@ -97,7 +100,7 @@ class Config:
         for name in ("eps1", "tau", "encoder_lr", "head_lr"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}={getattr(self, name)!r} must be positive")
-        for name in ("dropout", "delta", "head_start"):
+        for name in ("dropout", "delta", "head_start", "noise"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name}={getattr(self, name)!r} must be from 0 up to, but not including, 1")
         for name, choices in _CHOICES.items():

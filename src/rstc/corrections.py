@@ -146,8 +146,11 @@ def _linked(source: str, target: str) -> None:
 def corrected_network(network: Network, E: Tensor, run: RunNow, dropout: float) -> Network:
     """Return a network that predicts a run's clusters as they are now: merged where that is all, else taught."""
     groups = np.full(network.cluster_head.n_clusters, -1, dtype=np.int64)
-    groups[run.points.clusters] = run.clusters
-    if (groups[run.points.clusters] != run.clusters).any() or (groups < 0).any():
+    at_home = run.points.clusters != NOISE
+    found, now = run.points.clusters[at_home], run.clusters[at_home]
+    groups[found] = now
+    moved_in = (run.clusters[~at_home] != NOISE).any()
+    if moved_in or (groups[found] != now).any() or (groups < 0).any():
         return taught(network, E, run.clusters, run.now.next_cluster, dropout)
     head = merged(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), run.now.next_cluster)
     return Network(network.encoder, head, network.projector).eval()

@@ -28,6 +28,7 @@ from rstc.representation.heads import merged
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import AskedView, Views, drawn_views, given_views
+from rstc.strangers import Floats, Strangers, know_strangers
 from rstc.texts import as_texts, clean
 from rstc.training import Watch, train
 
@@ -54,11 +55,13 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         others: the settings of `rstc.Config`, each with its meaning there; None: what the preset says.
 
     Attributes:
-        labels_: the cluster of each fitted text, (N,); cluster 0 is the largest; -1 where there is no text.
+        labels_: the cluster of each fitted text, (N,); cluster 0 is the largest; -1 where there is no text, and with
+            `noise` where it belongs nowhere.
         n_clusters_: how many clusters there are.
         count_: how their number was found, with what spoke for others; None where it was given.
         probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
         class_distribution_: b, the estimated share of each cluster, (C,).
+        strangers_: what tells texts that belong nowhere; None without `noise`.
         hierarchy_: the tree over the clusters, (C - 1, 4), as scipy draws it (`scipy.cluster.hierarchy.dendrogram`).
         history_: what was seen at each renewal of the pseudo-labels.
         losses_: the class-wise and the instance-wise loss of each step.
@@ -104,6 +107,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         transport_method: str | None = None,
         renewals: int | None = None,
         first_renewal: int | None = None,
+        noise: float | None = None,
         class_contrast: bool | None = None,
         lambda_i: float | None = None,
         tau: float | None = None,
@@ -146,6 +150,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.transport_method = transport_method
         self.renewals = renewals
         self.first_renewal = first_renewal
+        self.noise = noise
         self.class_contrast = class_contrast
         self.lambda_i = lambda_i
         self.tau = tau
@@ -203,8 +208,13 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             warnings.warn(CollapseWarning(found, n_clusters), stacklevel=2)
         P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
         self._install(result.network, config)
-        self.hierarchy_: Tree = tree_over(normalize(E), result.prediction.clusters.numpy(), n_clusters)
-        self.labels_ = _spread(result.prediction.clusters.numpy(), present, len(given), NO_CLUSTER)
+        labels = result.prediction.clusters.numpy()
+        self.strangers_: Strangers | None = None
+        if config.noise:
+            with timing.stage("noise"):
+                self.strangers_ = know_strangers(E, labels, texts, config.noise)
+        self.hierarchy_: Tree = tree_over(normalize(E), labels, n_clusters)
+        self.labels_ = _spread(self._of_those_at_home(labels, E, texts), present, len(given), NO_CLUSTER)
         self.probabilities_ = _spread(P, present, len(given), 0)
         self.embedding_ = _spread(E, present, len(given), 0)
         self.class_distribution_ = result.b
@@ -219,7 +229,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         return self
 
     def predict(self, X: Sequence[str | None]) -> NDArray[np.int64]:
-        """Return the cluster of each text, (N,); -1 where there is none."""
+        """Return the cluster of each text, (N,); -1 where there is no text, and with `noise` where it is strange."""
         return self._in_pieces(X, lambda found: found.clusters)
 
     def predict_proba(self, X: Sequence[str | None]) -> NDArray[np.float32]:
@@ -242,10 +252,12 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         check_is_fitted(self, "network_")
         given = as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
-        tokens = self.network_.encoder.tokenize([text for text in given if text is not None])
+        texts = [text for text in given if text is not None]
+        tokens = self.network_.encoder.tokenize(texts)
         if tokens:
             prediction = self.network_.settle(tokens, self.network_.predict(tokens))
             clusters, P, E = prediction.clusters.numpy(), prediction.log_p.exp().numpy(), prediction.E.numpy()
+            clusters = self._of_those_at_home(clusters, E, texts)
         else:
             clusters = np.zeros(0, dtype=np.int64)
             P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters_, self.network_.encoder.dim))
@@ -254,6 +266,12 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             _spread(P, present, len(given), 0),
             _spread(E, present, len(given), 0),
         )
+
+    def _of_those_at_home(self, clusters: NDArray[np.int64], E: Floats, texts: list[str]) -> NDArray[np.int64]:
+        """Return clusters (N,), none where a text belongs nowhere."""
+        if self.strangers_ is None:
+            return clusters
+        return np.where(self.strangers_.among(E, texts), NO_CLUSTER, clusters)
 
     def merge_to(self, n_clusters: int) -> RSTC:
         """Return a coarser model without training again: the most similar clusters merged until so many are left.
@@ -303,7 +321,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "n_trained": self.n_trained_,
         }
         config = replace(self.config_, cache_folder=None)  # a place on this machine means nothing on another
-        save_model(Path(folder), self.network_, config, facts)
+        save_model(Path(folder), self.network_, config, facts, self.strangers_)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
@@ -323,6 +341,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             **settings,
         )
         model._install(saved.network, saved.config)
+        model.strangers_ = saved.strangers
         model.class_distribution_ = np.asarray(facts["class_distribution"])
         if facts.get("hierarchy") is not None:
             model.hierarchy_ = np.asarray(facts["hierarchy"], dtype=np.float64).reshape(-1, 4)
@@ -391,7 +410,7 @@ class Assignment:
     """Where texts belong.
 
     Attributes:
-        clusters: the cluster of each text, (N,); -1 where there is no text.
+        clusters: the cluster of each text, (N,); -1 where there is no text, or one that belongs nowhere.
         probabilities: of each cluster, (N, C); zeros where there is no text.
         embeddings: in the learned space, (N, D); zeros where there is no text.
     """

@@ -2,6 +2,7 @@
 
     encoder/            opens with SentenceTransformer(folder / "encoder")
     heads.safetensors   G_p (or centroids) and G_z
+    strangers.safetensors  what tells texts that belong nowhere, where it was asked for
     model.json          format version, settings, facts, and the sha256 of every file
 
 Nothing in it is code, and loading it asks no network.
@@ -17,6 +18,8 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
+from safetensors.numpy import load_file as load_arrays
+from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
@@ -26,11 +29,13 @@ from rstc.hardware import choose_device, choose_precision
 from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, Grouped, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
+from rstc.strangers import Strangers
 from rstc.versions import versions
 
 FORMAT_VERSION = 2
 DESCRIPTION = "model.json"
 HEADS = "heads.safetensors"
+STRANGERS = "strangers.safetensors"
 ENCODER = "encoder"
 
 
@@ -41,9 +46,12 @@ class SavedModel:
     network: Network
     config: Config
     facts: dict[str, Any]
+    strangers: Strangers | None
 
 
-def save_model(folder: Path, network: Network, config: Config, facts: dict[str, Any]) -> None:
+def save_model(
+    folder: Path, network: Network, config: Config, facts: dict[str, Any], strangers: Strangers | None = None
+) -> None:
     """Write a network to a new folder, or in place of a saved model; it appears complete or not at all."""
     if folder.exists() and not (folder.is_dir() and _ours(folder)):
         raise InputError(f"{folder} exists and is not a saved model; choose another folder")
@@ -51,6 +59,8 @@ def save_model(folder: Path, network: Network, config: Config, facts: dict[str, 
         network.encoder.save(new / ENCODER)
         state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
         save_file({name: v for name, v in state.items() if not name.startswith("encoder.")}, new / HEADS)
+        if strangers:
+            save_arrays(strangers.to_arrays(), new / STRANGERS)
         description = {
             "format_version": FORMAT_VERSION,
             "config": config.to_dict(),
@@ -97,7 +107,17 @@ def load_model(folder: Path, device: str = "auto") -> SavedModel:
             raise RuntimeError("a merged cluster has a number that there is not")
     except (SafetensorError, RuntimeError) as problem:
         raise InputError(f"the heads in {folder / HEADS} do not fit the model: {problem}") from problem
-    return SavedModel(network.eval(), config, description["facts"])
+    return SavedModel(network.eval(), config, description["facts"], _strangers(folder, description, encoder.dim))
+
+
+def _strangers(folder: Path, description: dict[str, Any], dim: int) -> Strangers | None:
+    """Read what tells strangers, where it was saved."""
+    if STRANGERS not in description["files"]:
+        return None
+    try:
+        return Strangers.of_arrays(load_arrays(folder / STRANGERS), dim)
+    except (SafetensorError, InputError) as problem:
+        raise InputError(f"{folder / STRANGERS} does not fit the model: {problem}") from problem
 
 
 def _ungrouped(head: ClusterHead) -> ClusteringNetwork | Centroids:
@@ -147,7 +167,7 @@ def _ours(folder: Path) -> bool:
         read_description(folder)
     except InputError:
         return False
-    return names <= {DESCRIPTION, HEADS, ENCODER}
+    return names <= {DESCRIPTION, HEADS, STRANGERS, ENCODER}
 
 
 def _files(folder: Path) -> list[str]:

@@ -72,7 +72,7 @@ def cluster_file(
     model.fit(texts, views=views, progress=listener)
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
-        present = np.flatnonzero(model.labels_ != NO_CLUSTER)
+        present = np.array([i for i, text in enumerate(texts) if text is not None])
         rows = present if len(present) < len(texts) else slice(None)  # a slice copies nothing
         there = [text for text in texts if text is not None]
         labels, P, E = model.labels_[rows], model.probabilities_[rows], model.embedding_[rows]
@@ -98,6 +98,7 @@ def cluster_file(
         "clusters": [
             _entry(one, name, there, model.class_distribution_) for one, name in zip(described, names, strict=True)
         ],
+        "noise": _noise(model, labels),
         "class_distribution": model.class_distribution_.tolist(),
         "hierarchy": [[int(a), int(b), round(d, 4), int(n)] for a, b, d, n in model.hierarchy_.tolist()],
         "steps": model.n_iter_,
@@ -221,13 +222,21 @@ def _trained_column(folder: Path, table: pd.DataFrame) -> str | None:
 def _labelled(
     table: pd.DataFrame, texts: list[str | None], clusters: NDArray[np.int64], confidence: NDArray[np.float32]
 ) -> pd.DataFrame:
-    """Return the table with clusters, none in the rows that hold no text."""
+    """Return the table with clusters, none in the rows that hold no text; a text that belongs nowhere has -1."""
     there = [text is not None for text in texts]
     return with_clusters(
         table,
         [int(c) if ok else None for c, ok in zip(clusters, there, strict=True)],
-        [float(c) if ok else None for c, ok in zip(confidence, there, strict=True)],
+        [float(c) if ok else None for c, ok in zip(confidence, np.asarray(clusters) != NO_CLUSTER, strict=True)],
     )
+
+
+def _noise(model: RSTC, labels: NDArray[np.int64]) -> dict[str, Any] | None:
+    """Return what the summary tells of texts that belong nowhere, where it was asked."""
+    if model.strangers_ is None:
+        return None
+    put_aside = int((labels == NO_CLUSTER).sum())
+    return {"asked": model.config_.noise, "texts": put_aside, "expected_left": round(model.strangers_.left, 4)}
 
 
 def _entry(one: ClusterDescription, name: str, texts: list[str], b: NDArray[np.float64]) -> dict[str, Any]:

@@ -31,6 +31,14 @@ def cluster(
         str | None,
         typer.Option("--views", metavar="A,B", help="Two columns that hold changed versions of each text."),
     ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            "--noise",
+            metavar="SHARE",
+            help="Give strange texts cluster -1, until only this share of the others is expected to belong nowhere.",
+        ),
+    ] = None,
     truth: Annotated[
         str | None,
         typer.Option(
@@ -61,6 +69,8 @@ def cluster(
 
         rstc cluster tickets.csv --clusters 10-60 --out run
 
+        rstc cluster tickets.csv --out run --noise 0.005
+
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
 
         rstc cluster titles.txt -k 20 --out run --preset paper --set imbalance=heavy --set max_steps=1000
@@ -70,6 +80,8 @@ def cluster(
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
     changed = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
+    if noise is not None:
+        changed["noise"] = noise
     _run(
         file,
         out,
@@ -114,7 +126,7 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
 
 def _run(file: str, out: Path, n_clusters: int | str, **options: Any) -> None:
     """Cluster a file and show what came of it."""
-    from rstc.cli.display import cluster_table, count_line, output, seconds_line, shown_progress
+    from rstc.cli.display import cluster_table, count_line, noise_line, output, seconds_line, shown_progress
 
     note_plain_input(file, options.get("format"))
     with shown_progress() as listener:
@@ -134,6 +146,8 @@ def _run(file: str, out: Path, n_clusters: int | str, **options: Any) -> None:
         highlight=False,
         markup=False,
     )
+    if summary["noise"]:
+        output.print(noise_line(summary["noise"]), highlight=False, markup=False)
     seconds = summary["seconds"]
     where = f"Time: {sum(seconds.values()):.0f} s ({seconds_line(seconds)})"
     output.print(where, highlight=False, markup=False, soft_wrap=True)

@@ -135,3 +135,14 @@ def count_line(count: dict[str, Any]) -> str:
     others = ", ".join(str(number) for number in count["runners_up"])
     also = [part for part in (about, f"{'and so' if about else 'so'} might {others}" if others else "") if part]
     return f"The texts suggest {count['n_clusters']} clusters ({sure})" + (f"; {', '.join(also)}" if also else "")
+
+
+def noise_line(noise: dict[str, Any]) -> str:
+    """Say how many texts belong nowhere, and how many more may.
+
+    >>> noise_line({"asked": 0.01, "texts": 40, "expected_left": 0.0081})
+    '40 texts belong nowhere (cluster -1); of the others about 0.8 % may not either'
+    """
+    left = f"of the others about {noise['expected_left']:.1%} may not either".replace("%", " %")
+    verb = "text belongs" if noise["texts"] == 1 else "texts belong"
+    return f"{noise['texts']:,} {verb} nowhere (cluster -1); {left}"

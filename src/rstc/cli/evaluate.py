@@ -23,7 +23,8 @@ def evaluate(
     ACC is the share of texts in the right cluster, after the best one-to-one matching of clusters and classes. NMI
     and ARI measure agreement without a matching: 100 % is perfect, near 0 is chance.
 
-    Rows without a cluster or without a true class are left out and counted.
+    Rows without a cluster or without a true class are left out and counted; texts that belong nowhere (cluster -1)
+    count as one more cluster.
 
     Example:
 

@@ -21,6 +21,8 @@ def predict(
 ) -> None:
     """Label new texts with the clusters of an earlier run.
 
+    A run with --noise gives -1 to new texts that belong nowhere, too.
+
     The file is read and written in pieces, so that it may be larger than memory. An output file that exists is replaced
     when the new one is complete.
 

@@ -52,12 +52,12 @@ def describe(
 
     Args:
         texts: N texts.
-        labels: their clusters, (N,).
+        labels: their clusters, (N,); below 0: none.
         P: the probabilities of the clusters, (N, C).
         E: the learned embeddings, (N, D).
         n_keywords, n_texts: how many keywords, and how many typical and doubtful texts, at the most.
     """
-    clusters = np.unique(labels)
+    clusters = np.unique(labels[labels >= 0])
     keywords = WordCounts(texts).keywords(labels, n_keywords)
     centres = np.empty((len(clusters), E.shape[1]))
     described = []

@@ -112,8 +112,9 @@ class RunNow:
             members = np.flatnonzero(self.clusters == cluster)
             if not len(members):
                 continue
-            parts = np.unique(self.points.clusters[members]).tolist()
-            whole = len(members) == sum(found[part]["size"] for part in parts)
+            before = self.points.clusters[members]
+            parts = np.unique(before[before >= 0]).tolist()
+            whole = (before >= 0).all() and len(members) == sum(found[part]["size"] for part in parts)
             sure = self.points.confidence[members[~changed[members]]]
             near = [home.get(other) for part in parts for other in found[part]["near"]]
             quoted = {name: self._quoted(name, cluster) for name in ("typical", "doubtful")}

@@ -30,6 +30,7 @@ def facts(run: RunNow) -> dict[str, Any]:
             **{name.replace("_", " "): value for name, value in source.items() if value is not None},
             "clusters asked for": "as many as the texts suggest" if summary.get("count") else summary["n_clusters"],
             "clusters found": summary["clusters_found"],
+            **_told_of_noise(summary.get("noise")),
             "preset": summary["preset"],
             "seed": summary["seed"],
             "device": f"{summary['device']}, {summary['precision']}",
@@ -41,6 +42,13 @@ def facts(run: RunNow) -> dict[str, Any]:
         "versions": summary["versions"],
         "rows": None if _all_rows(run) else (run.points.rows + 1).tolist(),
     }
+
+
+def _told_of_noise(noise: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what the page tells of texts that belong nowhere."""
+    if noise is None:
+        return {}
+    return {"texts that belong nowhere": noise["texts"], "expected among the others": noise["expected_left"]}
 
 
 def shown_clusters(run: RunNow) -> list[dict[str, Any]]:
