@@ -8,8 +8,9 @@ For each number K that is tried, k-means is repaired by swaps and three question
   lowers it (adjusted mutual information).
 
 Their sum, drawn against K, has a peak where the data suggest a number, and often several: news divide into a few fields
-and into many events. Of the peaks that stand out from what is around them, the highest is taken. A rise that never
-turns within the range is no peak: more and smaller clusters are always a little further apart.
+and into many events. Of the peaks that stand out from what is around them, the highest is taken, and of the numbers
+that serve about as well as its own the middle one. A rise that never turns within the range is no peak: more and
+smaller clusters are always a little further apart.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ DIMENSIONS = 128  # the main directions of the points: k-means is quicker there
 STEP = 1.35  # from a number that is tried to the next, at first
 CLUSTERS_TO_SWAP = 60  # of more, swaps would take minutes, and the best of a few runs is taken
 RUNS = 3
-SPLITS = 2  # how often the texts are halved
+SPLITS = 2  # how often the texts are halved, at least...
+MOST_SPLITS = 8  # ...and for few clusters: two halves agree on 2 clusters, or do not, by chance
 NOISE = 0.03  # the sum differs as much from one sample to another
 CLEAR = 4 * NOISE  # a peak that stands out so far is clear...
 FAIR = 2 * NOISE  # ...or fair
@@ -125,7 +127,7 @@ def count_clusters(
 
 @dataclass(frozen=True)
 class _Trials:
-    """The points, their neighbours (N, k) and the halves that each number of clusters is tried on."""
+    """The points, their neighbours (N, k) and the halves that numbers of clusters are tried on, the first of them."""
 
     points: Floats
     near: NDArray[np.int64]
@@ -138,7 +140,7 @@ class _Trials:
         points = side_by_side(E, words.topics if words else None, weight, near)
         dimensions = min(DIMENSIONS, *points.shape)
         points = PCA(dimensions, svd_solver="randomized", random_state=int(rng.integers(2**31))).fit_transform(points)
-        orders = [rng.permutation(len(E)) for _ in range(SPLITS)]
+        orders = [rng.permutation(len(E)) for _ in range(MOST_SPLITS)]
         halves = [(order[: len(E) // 2], order[len(E) // 2 :]) for order in orders]
         return cls(np.ascontiguousarray(points, dtype=np.float32), near, halves, rng)
 
@@ -163,7 +165,7 @@ class _Trials:
             adjusted_mutual_info_score(
                 *(_nearest_centre(self.clusters(self.points[half], number), self.points) for half in pair)
             )
-            for pair in self.halves
+            for pair in self.halves[: _splits(number)]
         ]
         found = Candidate(
             number, told_by_neighbours(labels, self.near), silhouette(self.points, labels), float(np.mean(agreed))
@@ -201,6 +203,15 @@ def silhouette(points: Floats, labels: NDArray[np.int64]) -> float:
     other = distances.min(1)
     apart = (other - own) / np.maximum(np.maximum(other, own), 1e-12)
     return float(np.where(sizes[labels] > 1, apart, 0.0).mean())
+
+
+def _splits(number: int) -> int:
+    """Return how often the texts are halved to try a number of clusters.
+
+    >>> [_splits(number) for number in (2, 6, 15, 100)]
+    [8, 8, 4, 2]
+    """
+    return max(SPLITS, min(MOST_SPLITS, CLUSTERS_TO_SWAP // number))
 
 
 def _nearest_centre(found: Clustering, points: Floats) -> NDArray[np.int64]:
@@ -274,7 +285,19 @@ def _counted(candidates: list[Candidate], low: int) -> Count:
         first -= 1
     while last < len(candidates) - 1 and candidates[last + 1].score >= enough:
         last += 1
+    top = candidates[first : last + 1]
+    middle = _middle([one.n_clusters for one in top], [one.score - enough for one in top])
     real = [(number, by) for number, by in others if by >= NOISE and not numbers[first] <= number <= numbers[last]]
     rivalled = any(by > outstanding / 2 for _, by in real)
     sure = "weak" if outstanding < FAIR else "fair" if outstanding < CLEAR or rivalled else "clear"
-    return Count(best, numbers[first], numbers[last], sure, tuple(n for n, _ in real[:RUNNERS_UP]), tuple(candidates))
+    return Count(middle, numbers[first], numbers[last], sure, tuple(n for n, _ in real[:RUNNERS_UP]), tuple(candidates))
+
+
+def _middle(numbers: list[int], heights: list[float]) -> int:
+    """Return the number in the middle of a peak's top, by ratios: which of them is highest differs by chance.
+
+    >>> _middle([85, 99, 107, 134], [0.02, 0.03, 0.02, 0.01])
+    99
+    """
+    middle = np.average(np.log(numbers), weights=heights)
+    return numbers[int(np.abs(np.log(numbers) - middle).argmin())]
