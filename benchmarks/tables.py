@@ -192,6 +192,64 @@ def count_table() -> str:
     return table(heads, lines)
 
 
+def strangers_table() -> str:
+    """Return how many strangers were found in each set, by kind, and how many texts were put aside wrongly."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in read("noise")["rows"]:
+        rows.setdefault(row["dataset"], []).append(row)
+    lines = []
+    for name, runs in rows.items():
+        mixed, plain = ([run for run in runs if run["mixed"] == what] for what in (True, False))
+        found = [f"{_percent(mixed, lambda run, k=kind: run['found'][k])}" for kind in mixed[0]["found"]]
+        every = _percent(mixed, lambda run: float(np.mean(list(run["found"].values()))))
+        new = _percent(mixed, lambda run: float(np.mean(list(run["new_found"].values()))))
+        wrongly = [_percent(mixed, lambda run, k=kind: run[k]) for kind in ("false_alarms", "new_false_alarms")]
+        left = [_percent(mixed, lambda run, k=kind: run[k]) for kind in ("left", "expected_left")]
+        title = f"{DATASETS[name].title} ({len(mixed)})"
+        quiet = _percent(plain, lambda run: run["false_alarms"])
+        lines.append([title, *found, every, wrongly[0], new, wrongly[1], " / ".join(left), quiet])
+    heads = [
+        "set (seeds)",
+        "letters",
+        "words",
+        "biomedical",
+        "snippets",
+        "found",
+        "wrongly",
+        "new: found",
+        "new: wrongly",
+    ]
+    return table([*heads, "left / expected", "nothing mixed in: wrongly"], lines)
+
+
+def _percent(runs: list[dict[str, Any]], of: Callable[[dict[str, Any]], float]) -> str:
+    return f"{100 * float(np.mean([of(run) for run in runs])):.1f}" if runs else ""
+
+
+def unknown_table() -> str:
+    """Return the methods that need no number of clusters, and our default with the number, side by side."""
+    titles = {"rstc-auto": "rstc", "rstc": "rstc, number given", "bertopic": "BERTopic", "gsdmm": "GSDMM"}
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in read("unknown")["rows"]:
+        found.setdefault((row["dataset"], row["method"]), []).append(row)
+    lines = []
+    for name in dict.fromkeys(dataset for dataset, _ in found):
+        classes = next(runs[0]["classes"] for (dataset, _), runs in found.items() if dataset == name)
+        lines.append([f"{DATASETS[name].title}, {classes} classes", *(_told(found.get((name, m), [])) for m in titles)])
+    return table(["set", *titles.values()], lines)
+
+
+def _told(runs: list[dict[str, Any]]) -> str:
+    """Return ACC / NMI / ARI, how many clusters, outliers and seconds of some runs."""
+    if not runs:
+        return "not run"
+    of = {name: np.mean([run[name] for run in runs]) for name in ("acc", "nmi", "ari", "seconds")}
+    clusters = ", ".join(str(run["clusters"]) for run in runs)
+    outliers = np.mean([run.get("outliers", 0) for run in runs])
+    aside = f", {100 * outliers:.0f} % left out" if outliers else ""
+    return f"{of['acc']:.1f} / {of['nmi']:.1f} / {of['ari']:.1f}; {clusters} clusters{aside}; {of['seconds']:.0f} s"
+
+
 def layers_table() -> str:
     found = {(row["set"], row["layers"]): row for row in read("layers")["rows"]}
     sets = list(dict.fromkeys(name for name, _ in found))
@@ -233,7 +291,8 @@ FILLED = {
     },
     "docs/report.md": {"page": page_table},
     "docs/views.md": {"views": views_table},
-    "docs/count.md": {"count": count_table},
+    "docs/count.md": {"count": count_table, "unknown": unknown_table},
+    "docs/noise.md": {"strangers": strangers_table},
     "docs/performance.md": {
         "step": step_table,
         "encode": encode_table,

@@ -12,9 +12,10 @@ import pytest
 from rstc import RSTC, InputError
 from rstc.corrections import apply_edits, merge_to
 from rstc.names import command_namer, rename_clusters
+from rstc.predicting import predict_file
 from rstc.results.edits import Log, read_log, write_log
 from rstc.results.now import RunNow
-from rstc.run import cluster_file, predict_file
+from rstc.run import cluster_file
 from rstc.tables import read_table, table_writer
 
 

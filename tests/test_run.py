@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from rstc import InputError, MissingTextWarning
-from rstc.run import cluster_file, predict_file
+from rstc.predicting import predict_file
+from rstc.run import cluster_file
 from rstc.tables import read_table, table_writer
 
 Quick = dict[str, Any]

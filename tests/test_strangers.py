@@ -12,10 +12,11 @@ import pytest
 
 from rstc import RSTC, InputError
 from rstc.corrections import apply_edits
+from rstc.predicting import predict_file
 from rstc.representation.loading import load_encoder
 from rstc.results.edits import Log, write_log
 from rstc.results.now import RunNow
-from rstc.run import cluster_file, predict_file
+from rstc.run import cluster_file
 from rstc.strangers import Strangers, cut_at, know_strangers, share_at_home
 
 

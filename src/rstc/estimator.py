@@ -17,6 +17,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.asked import asked_clusters
+from rstc.batches import label_batch
 from rstc.config import Config, make_config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
@@ -69,6 +70,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         n_iter_: training steps taken.
         n_texts_: how many texts it was fitted on.
         n_trained_: how many of them trained; fewer than all where there are more than `max_texts`.
+        text_column_: which column of tables the texts came from; None where they came as a list.
         settled_: whether the clusters settled before the step limit.
         config_: all settings of the run.
         seconds_: where the time went.
@@ -225,6 +227,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.n_texts_ = len(texts)
         self.n_trained_ = result.n_trained
         self.settled_ = result.settled
+        self.text_column_: str | None = None
         self.seconds_ = timing.seconds
         return self
 
@@ -266,6 +269,25 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             _spread(P, present, len(given), 0),
             _spread(E, present, len(given), 0),
         )
+
+    def predict_batch(self, batch: Any, text_column: str | None = None) -> Any:
+        """Return a batch of rows with the columns `cluster` and `confidence`, as data engines want it.
+
+        `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch, schema)` (Spark) and
+        `frame.map_partitions(model.predict_batch)` (Dask) take it as it is.
+
+        Args:
+            batch: a pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these;
+                what comes back is of the same kind.
+            text_column: that holds the texts; by default the one that the model was trained on, or the only one.
+        """
+        check_is_fitted(self, "network_")
+
+        def assign(texts: list[str | None]) -> tuple[Any, Any]:
+            found = self.assign(texts)
+            return found.clusters, found.confidence
+
+        return label_batch(batch, text_column or self.text_column_, assign)
 
     def _of_those_at_home(self, clusters: NDArray[np.int64], E: Floats, texts: list[str]) -> NDArray[np.int64]:
         """Return clusters (N,), none where a text belongs nowhere."""
@@ -319,6 +341,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "n_texts": self.n_texts_,
             "count": asdict(self.count_) if self.count_ else None,
             "n_trained": self.n_trained_,
+            "text_column": self.text_column_,
         }
         config = replace(self.config_, cache_folder=None)  # a place on this machine means nothing on another
         save_model(Path(folder), self.network_, config, facts, self.strangers_)
@@ -350,6 +373,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         model.n_texts_ = facts["n_texts"]
         model.n_trained_ = facts.get("n_trained", facts["n_texts"])
         model.settled_ = facts["settled"]
+        model.text_column_ = facts.get("text_column")
         model.count_ = read_count(facts.get("count"))
         return model
 

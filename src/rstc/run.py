@@ -1,8 +1,7 @@
-"""From a file to a result: cluster a file into a run folder, or label new files with a run's model."""
+"""From a file to a result: cluster a file into a run folder, or write two versions of its texts."""
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -26,9 +25,9 @@ from rstc.results.flat import places
 from rstc.results.naming import keyword_names
 from rstc.results.now import RunNow, quotes
 from rstc.results.page.render import page
-from rstc.results.run_folder import SUMMARY, Points, check_target, find_model, read_summary, write_run
-from rstc.tables import STANDARD_INPUT, format_of, read_table, stream_tables, table_writer
-from rstc.texts import check_free_names, find_text_column, texts_of, with_clusters
+from rstc.results.run_folder import Points, check_target, write_run
+from rstc.tables import STANDARD_INPUT, check_other_file, format_of, read_table, table_writer
+from rstc.texts import check_free_names, find_text_column, labelled, texts_of
 from rstc.versions import versions
 
 VERSIONS = ("text1", "text2")
@@ -70,6 +69,7 @@ def cluster_file(
         check_free_names(table)
     model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
     model.fit(texts, views=views, progress=listener)
+    model.text_column_ = column
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
         present = np.array([i for i, text in enumerate(texts) if text is not None])
@@ -119,49 +119,9 @@ def cluster_file(
         return summary
 
     with progress.stage("write"):
-        table = _labelled(table, texts, model.labels_, model.probabilities_.max(axis=1))
+        table = labelled(table, texts, model.labels_, model.probabilities_.max(axis=1))
         write_run(out, table, kind, points, model.save, timed_summary, lambda told: page(RunNow(told, points)))
     return summary
-
-
-def predict_file(
-    folder: Path,
-    path: str,
-    out: Path,
-    *,
-    text_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    device: str = "auto",
-    listener: Listener | None = None,
-) -> tuple[int, int]:
-    """Label the texts of a file with a saved model, a piece at a time; return the numbers of rows and of texts."""
-    if str(out) == STANDARD_INPUT:
-        raise InputError("the output needs the name of a file")
-    kind, target = format_of(path, format), format_of(str(out))
-    if target == "txt" != kind:
-        raise InputError(f"{out} is plain text, which has no columns; write {kind} instead")
-    check_writable(out)
-    if out.is_dir():
-        raise InputError(f"{out} is a folder; give the name of a file")
-    pieces = stream_tables(path, kind, encoding)
-    first = next(pieces, None)
-    if first is None or first.empty:
-        raise InputError(f"{path} holds no rows")
-    check_other_file(path, out)
-    column = find_text_column(first, text_column or _trained_column(folder, first))
-    model = RSTC.load(find_model(folder), device)
-    rows = present = 0
-    with table_writer(out, target) as write:
-        for table in itertools.chain([first], pieces):
-            texts = texts_of(table, column)
-            assigned = model.assign(texts)
-            write(_labelled(table, texts, assigned.clusters, assigned.confidence))
-            rows += len(texts)
-            present += sum(text is not None for text in texts)
-            if listener:
-                listener("predict", rows, 0)
-    return rows, present
 
 
 def augment_file(
@@ -197,38 +157,12 @@ def augment_file(
     return made
 
 
-def check_other_file(path: str, out: Path) -> None:
-    """Refuse to write over the input."""
-    if path != STANDARD_INPUT and Path(path).exists() and out.exists() and out.samefile(path):
-        raise InputError(f"the input and the output are the same file: {out}")
-
-
 def _versions(table: pd.DataFrame, columns: tuple[str, str] | None) -> tuple[list[str | None], list[str | None]] | None:
     """Return the changed versions that two columns of a table hold."""
     if columns is None:
         return None
     first, second = (texts_of(table, find_text_column(table, name)) for name in columns)
     return first, second
-
-
-def _trained_column(folder: Path, table: pd.DataFrame) -> str | None:
-    """Return the name of the column that the run was trained on, if the new table has it too."""
-    if not (folder / SUMMARY).is_file():
-        return None
-    column = str(read_summary(folder)["input"]["text_column"])
-    return column if column in table.columns else None
-
-
-def _labelled(
-    table: pd.DataFrame, texts: list[str | None], clusters: NDArray[np.int64], confidence: NDArray[np.float32]
-) -> pd.DataFrame:
-    """Return the table with clusters, none in the rows that hold no text; a text that belongs nowhere has -1."""
-    there = [text is not None for text in texts]
-    return with_clusters(
-        table,
-        [int(c) if ok else None for c, ok in zip(clusters, there, strict=True)],
-        [float(c) if ok else None for c, ok in zip(confidence, np.asarray(clusters) != NO_CLUSTER, strict=True)],
-    )
 
 
 def _noise(model: RSTC, labels: NDArray[np.int64]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from rstc.errors import InputError, first_line
 from rstc.files import replaced_file
+from rstc.remote import is_address, is_file, opened
 
 SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "parquet": ".parquet", "txt": ".txt"}
 _FORMATS = {suffix: format for format, suffix in SUFFIXES.items()} | {".ndjson": "jsonl", ".pq": "parquet"}
@@ -53,6 +54,11 @@ def format_of(path: str, given: str | None = None) -> str:
     return _FORMATS[suffix]
 
 
+def known_format(path: str) -> bool:
+    """Tell whether a file's ending is one of those that are known."""
+    return Path(path).suffix.lower() in _FORMATS
+
+
 def read_table(path: str, format: str, encoding: str = "utf-8") -> pd.DataFrame:
     """Read a whole file; one without rows is an error."""
     pieces = list(stream_tables(path, format, encoding))
@@ -62,8 +68,8 @@ def read_table(path: str, format: str, encoding: str = "utf-8") -> pd.DataFrame:
 
 
 def stream_tables(path: str, format: str, encoding: str = "utf-8", rows: int = 10_000) -> Iterator[pd.DataFrame]:
-    """Read a file in pieces of up to `rows` rows."""
-    if path != STANDARD_INPUT and not Path(path).is_file():
+    """Read a file in pieces of up to `rows` rows; of a table without rows there is one piece with its columns."""
+    if path != STANDARD_INPUT and not is_file(path):
         raise InputError(f"there is no file {path}")
     try:
         yield from _READERS[format](path, encoding, rows)
@@ -90,6 +96,12 @@ def table_writer(path: Path, format: str) -> Iterator[Callable[[pd.DataFrame], N
         raise InputError(f"{path} cannot be written as {format}: {first_line(problem)}") from problem
 
 
+def check_other_file(path: str, out: Path) -> None:
+    """Refuse to write over the input."""
+    if path != STANDARD_INPUT and Path(path).exists() and out.exists() and out.samefile(path):
+        raise InputError(f"the input and the output are the same file: {out}")
+
+
 # -- readers: (path, encoding, rows) -> pieces -----------------------------------------------------------------
 
 
@@ -113,6 +125,7 @@ def _read_separated(path: str, lines: Iterable[str], separator: str, rows: int) 
         raise InputError(f"{_name(path)} is empty")
     _check_names(path, names)
     records: list[list[str]] = []
+    empty = True
     for cells in _with_line_numbers(path, reader):
         if len(cells) > len(names):
             raise InputError(
@@ -122,8 +135,8 @@ def _read_separated(path: str, lines: Iterable[str], separator: str, rows: int) 
             records.append(cells + [""] * (len(names) - len(cells)))
         if len(records) == rows:
             yield pd.DataFrame(records, columns=names, dtype=object)
-            records = []
-    if records:
+            records, empty = [], False
+    if records or empty:
         yield pd.DataFrame(records, columns=names, dtype=object)
 
 
@@ -173,12 +186,19 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _read_parquet(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
-    source: Any = io.BytesIO(sys.stdin.buffer.read()) if path == STANDARD_INPUT else path
-    with pq.ParquetFile(source) as file:
+    with _parquet_source(path) as source, pq.ParquetFile(source) as file:
         _check_names(path, file.schema_arrow.names)
-        for batch in file.iter_batches(batch_size=rows):
+        batches = file.iter_batches(batch_size=rows) if file.metadata.num_rows else [file.schema_arrow.empty_table()]
+        for batch in batches:
             # Pandas' own notes in the file would turn a column into an index that is lost when written.
             yield batch.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+
+
+def _parquet_source(path: str) -> AbstractContextManager[Any]:
+    """Return what pyarrow reads from."""
+    if path == STANDARD_INPUT:
+        return io.BytesIO(sys.stdin.buffer.read())
+    return opened(path, "rb") if is_address(path) else nullcontext(path)
 
 
 def _read_plain(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
@@ -209,7 +229,7 @@ def _open_text(path: str, encoding: str, newline: str | None = "") -> IO[str]:
     try:
         if path == STANDARD_INPUT:
             return io.TextIOWrapper(sys.stdin.buffer, encoding=encoding, newline=newline)
-        return open(path, encoding=encoding, newline=newline)
+        return opened(path, "r", encoding=encoding, newline=newline)  # type: ignore[no-any-return]
     except LookupError:
         raise InputError(f"there is no encoding {encoding!r}") from None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from rstc.errors import InputError
 
@@ -91,6 +93,17 @@ def with_clusters(
     return table.assign(
         cluster=pd.array(list(clusters), dtype="Int64"),
         confidence=pd.array([None if share is None else round(share, 4) for share in confidence], dtype="Float64"),
+    )
+
+
+def labelled(
+    table: pd.DataFrame, texts: Sequence[str | None], clusters: NDArray[np.int64], confidence: NDArray[np.float32]
+) -> pd.DataFrame:
+    """Return the table with clusters, none in the rows that hold no text; a text that belongs nowhere has -1."""
+    return with_clusters(
+        table,
+        [None if text is None else int(cluster) for text, cluster in zip(texts, clusters, strict=True)],
+        [None if cluster < 0 else float(share) for cluster, share in zip(clusters, confidence, strict=True)],
     )
 
 
