@@ -115,7 +115,7 @@ def test_addresses_that_fsspec_knows_are_read_and_written(finished_run: Path, mo
 
 @pytest.fixture(scope="module")
 def local_ray() -> Iterator[Any]:
-    os.environ["RAY_worker_niceness"] = "0"  # a test that waits for idle processors may wait long
+    os.environ.update(RAY_worker_niceness="0")  # a test that waits for idle processors may wait long
     import ray
 
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)

@@ -102,7 +102,7 @@ def test_predicting_the_same_file_gives_the_same_clusters(run: Path, tickets: Pa
 def test_prediction_holds_one_piece_at_a_time(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import weakref
 
-    import rstc.run as module
+    import rstc.predicting as module
 
     stream, seen, most = module.stream_tables, [], 0
 

@@ -14,13 +14,12 @@ AUTO = "auto"
 Within = tuple[int, int | None]  # the fewest and the most clusters; None: as many as the texts can tell of
 
 
-def asked_clusters(n_clusters: Any, texts: list[str]) -> int | Within:
-    """Return the number of clusters that was asked for, or the fewest and the most.
+def asked_clusters(n_clusters: Any, distinct: int) -> int | Within:
+    """Return the number of clusters that was asked for, or the fewest and the most, of so many distinct texts.
 
-    >>> asked_clusters("auto", ["a", "b"]), asked_clusters("2-3", ["a", "b", "c"])
+    >>> asked_clusters("auto", 2), asked_clusters("2-3", 3)
     ((2, None), (2, 3))
     """
-    distinct = len(set(texts))
     if n_clusters == AUTO:
         _check_number(2, distinct)
         return 2, None

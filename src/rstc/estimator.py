@@ -21,10 +21,11 @@ from rstc.batches import label_batch
 from rstc.config import Config, make_config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
-from rstc.merges import Tree, groups_of, tree_above, tree_over
+from rstc.merges import Tree, group_means, groups_of, tree_above, tree_over_means
 from rstc.model_folder import load_model, save_model
 from rstc.progress import Listener, Progress
 from rstc.pseudo_labels.count import Count, read_count
+from rstc.ranks import Ranks, current_ranks
 from rstc.representation.heads import merged
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
@@ -180,6 +181,9 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
     ) -> RSTC:
         """Cluster texts.
 
+        Of several processes that share a run (docs/scale.md), each gives its own texts and gets their labels; the model
+        is the same in all.
+
         Args:
             X: the texts; missing or empty ones are left out and counted in a warning.
             y: ignored; true labels have no place in clustering.
@@ -191,7 +195,10 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         given = as_texts(X)
         present = [i for i, text in enumerate(given) if text is not None]
         texts = [text for text in given if text is not None]
-        asked = asked_clusters(self.n_clusters, texts)
+        ranks = current_ranks()
+        asked = asked_clusters(self.n_clusters, int(ranks.total(len(set(texts)))))
+        if config.noise and not ranks.alone:
+            raise InputError("noise looks at all texts together, which several processes do not have; leave it out")
         if len(texts) < len(given):
             warnings.warn(MissingTextWarning(len(given) - len(texts), len(given)), stacklevel=2)
         pairs = self._pairs(texts, present, len(given), views, config)
@@ -202,20 +209,21 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             precision = choose_precision(config.precision, device)
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
         result = train(
-            texts, pairs, encoder, asked, config, _generator(self.random_state), timing, _of_given(watch, present)
+            texts, pairs, encoder, asked, config, self._draws(ranks), timing, _of_given(watch, present), ranks
         )
 
-        n_clusters, found = len(result.b), len(result.prediction.clusters.unique())
+        n_clusters, labels = len(result.b), result.prediction.clusters.numpy()
+        sizes = ranks.sum(result.prediction.clusters.bincount(minlength=n_clusters)).numpy()
+        found = int((sizes > 0).sum())
         if found < COLLAPSED * n_clusters:
             warnings.warn(CollapseWarning(found, n_clusters), stacklevel=2)
         P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
         self._install(result.network, config)
-        labels = result.prediction.clusters.numpy()
         self.strangers_: Strangers | None = None
         if config.noise:
             with timing.stage("noise"):
                 self.strangers_ = know_strangers(E, labels, texts, config.noise)
-        self.hierarchy_: Tree = tree_over(normalize(E), labels, n_clusters)
+        self.hierarchy_: Tree = _tree(normalize(E), labels, sizes, ranks)
         self.labels_ = _spread(self._of_those_at_home(labels, E, texts), present, len(given), NO_CLUSTER)
         self.probabilities_ = _spread(P, present, len(given), 0)
         self.embedding_ = _spread(E, present, len(given), 0)
@@ -224,7 +232,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.history_ = result.history
         self.losses_ = result.losses
         self.n_iter_ = result.steps
-        self.n_texts_ = len(texts)
+        self.n_texts_ = int(ranks.total(len(texts)))
         self.n_trained_ = result.n_trained
         self.settled_ = result.settled
         self.text_column_: str | None = None
@@ -396,6 +404,12 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             config = replace(config, encoder=str(self.encoder) if named else type(self.encoder).__name__)
         return config
 
+    def _draws(self, ranks: Ranks) -> np.random.Generator:
+        """Return the generator of a fit, the same in all processes."""
+        rng = _generator(self.random_state)
+        ranks.same_draws(rng)
+        return rng
+
     def _pairs(
         self,
         texts: list[str],
@@ -447,6 +461,15 @@ class Assignment:
     def confidence(self) -> NDArray[np.float32]:
         """The probability of each text's own cluster, (N,)."""
         return np.asarray(self.probabilities.max(axis=1, initial=0))
+
+
+def _tree(points: Floats, labels: NDArray[np.int64], sizes: NDArray[np.int64], ranks: Ranks) -> Tree:
+    """Return the tree over the clusters, of the points (n, D) of all processes and all clusters' sizes (C,)."""
+    means = group_means(points, labels, len(sizes))
+    if not ranks.alone:
+        own = np.bincount(labels, minlength=len(sizes))[:, None]
+        means = ranks.sum(torch.from_numpy(means * own)).numpy() / np.maximum(sizes, 1)[:, None]
+    return tree_over_means(means.astype(np.float32), sizes.astype(np.float64))
 
 
 def _of_present(view: list[Any], present: list[int], total: int, number: int) -> list[str | None]:

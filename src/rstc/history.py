@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rstc.ranks import ALONE, Ranks
 from rstc.representation.network import Prediction
 
 logger = logging.getLogger("rstc")
@@ -60,7 +61,12 @@ def contrast_entry(step: int, losses: MeanLosses) -> dict[str, Any]:
 
 
 def renewal_entry(
-    step: int, losses: MeanLosses, renewed: Renewal, changed: float | None, moved: float | None
+    step: int,
+    losses: MeanLosses,
+    renewed: Renewal,
+    changed: float | None,
+    moved: float | None,
+    ranks: Ranks = ALONE,
 ) -> dict[str, Any]:
     """Return, and log, where a run is at a renewal.
 
@@ -72,10 +78,10 @@ def renewal_entry(
         "step": step,
         "loss_class": loss_class,
         "loss_instance": loss_instance,
-        "clusters": len(renewed.clusters.unique()),
+        "clusters": int((ranks.sum(renewed.clusters.bincount(minlength=len(renewed.b))) > 0).sum()),
         "changed": changed,
         "moved": moved,
-        "confidence": renewed.prediction.log_p.max(1).values.exp().mean().item(),
+        "confidence": ranks.mean(renewed.prediction.log_p.max(1).values.exp()),
         "smallest_class": float(renewed.b.min()),
         "largest_class": float(renewed.b.max()),
         **renewed.facts,

@@ -65,8 +65,13 @@ def tree_over(points: NDArray[np.float32], labels: NDArray[np.int64], n: int) ->
     >>> tree_over(points, np.array([0, 0, 1, 2]), 3).round(2).tolist()
     [[0.0, 1.0, 0.2, 2.0], [2.0, 3.0, 1.93, 3.0]]
     """
-    sizes = np.bincount(labels, minlength=n).astype(np.float64)
-    merges = sorted(average_merges(group_means(points, labels, n), sizes), key=lambda merge: -merge.similarity)
+    return tree_over_means(group_means(points, labels, n), np.bincount(labels, minlength=n).astype(np.float64))
+
+
+def tree_over_means(means: NDArray[np.float32], sizes: NDArray[np.float64]) -> Tree:
+    """Return the tree over groups of which the means (n, D) and the sizes (n,) are known."""
+    n = len(sizes)
+    merges = sorted(average_merges(means, sizes), key=lambda merge: -merge.similarity)
     node, leaves = np.arange(n), np.ones(n)
     tree = np.empty((n - 1, 4))
     for i, (kept, gone, similarity) in enumerate(merges):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from rstc.config import Config
+from rstc.ranks import ALONE, Ranks
 
 
 def last_step(n_texts: int, config: Config) -> int:
@@ -45,8 +46,8 @@ class StopTest:
     The first renewals follow each other so closely that little can change between them; that is not settling.
     """
 
-    def __init__(self, interval: int) -> None:
-        self._interval = interval
+    def __init__(self, interval: int, ranks: Ranks = ALONE) -> None:
+        self._interval, self._ranks = interval, ranks
         self._last: tuple[int, Tensor] | None = None
 
     def share_changed(self, step: int, clusters: Tensor) -> float | None:
@@ -54,4 +55,4 @@ class StopTest:
         if self._last is not None and step - self._last[0] < self._interval:
             return None
         before, self._last = self._last, (step, clusters)
-        return None if before is None else (before[1] != clusters).float().mean().item()
+        return None if before is None else self._ranks.mean(before[1] != clusters)

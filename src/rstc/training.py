@@ -3,6 +3,10 @@
 First labels; then steps on L = L_C + lambda_I L_I (Eq. 7), and at growing intervals new labels for the whole set: as in
 the paper by transport of what the network predicts, or found anew in the learned space by models that have not seen
 them (crossfit). With several renewals it stops when the clusters settle. True labels never come here.
+
+Several processes (ranks.py) may share a run, each with texts of its own. Batches are drawn from all texts by the same
+draws everywhere, each process runs those that are its own, and gradients and transports are summed over all. Labels
+that are found anew are looked for by the first process, which is given the embeddings of the texts that learn.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,14 +34,15 @@ from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
 from rstc.pseudo_labels.renewal import TransportedLabels
 from rstc.pseudo_labels.words import read_words
+from rstc.ranks import ALONE, Ranks
 from rstc.representation.augmenters.augmenter import Tools
+from rstc.representation.contrasts import Contrasts, spread
 from rstc.representation.encoder import Encoder
-from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
-from rstc.representation.losses import class_contrast, instance_contrast
+from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.network import Network, Prediction
 from rstc.representation.states import StateCache
 from rstc.representation.teaching import give_head_start, teach_by_heart
-from rstc.representation.views import Pair, Views
+from rstc.representation.views import Mask, Pair, Views
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 logger = logging.getLogger("rstc")
@@ -81,15 +86,20 @@ def train(
     rng: np.random.Generator,
     progress: Progress | None = None,
     watch: Watch | None = None,
+    ranks: Ranks = ALONE,
 ) -> TrainResult:
     """Cluster texts: train the encoder and its heads on labels that they help to make.
 
-    The number of clusters is given, or the fewest and the most, within which the texts decide.
+    The number of clusters is given, or the fewest and the most, within which the texts decide. Of several processes
+    each gives its own texts and gets the prediction of these; all give the same generator.
     """
     progress = progress or Progress()
     fewest = n_clusters[0] if isinstance(n_clusters, tuple) else n_clusters
-    learners = _learners(texts, fewest, config.max_texts, rng)
-    steps = last_step(len(learners), config)
+    learners = _learners(texts, fewest, config.max_texts, rng, ranks)
+    counts = ranks.every(len(learners))
+    if min(counts) == 0:
+        raise InputError(f"{ranks.size} processes are more than the texts need; start fewer")
+    steps = last_step(sum(counts), config)
     if config.class_contrast and contrast_steps(config) >= max(steps, 1):
         if steps == 0:
             raise InputError("contrast_steps need layers that learn: trainable_layers=0 takes no step")
@@ -97,7 +107,7 @@ def train(
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
     with seeded(encoder.device, int(rng.integers(2**63))):
-        return _Training(texts, learners, views, encoder, n_clusters, config, rng, progress, watch).run()
+        return _Training(texts, learners, counts, views, encoder, n_clusters, config, rng, progress, watch, ranks).run()
 
 
 class _Training:
@@ -107,6 +117,7 @@ class _Training:
         self,
         texts: Sequence[str],
         learners: Sequence[int],
+        counts: Sequence[int],
         views: Views,
         encoder: Encoder,
         n_clusters: int | Within,
@@ -114,10 +125,16 @@ class _Training:
         rng: np.random.Generator,
         progress: Progress,
         watch: Watch | None,
+        ranks: Ranks,
     ) -> None:
-        self.config, self.encoder, self.rng, self.progress = config, encoder, rng, progress
+        self.config, self.encoder, self.rng, self.progress, self.ranks = config, encoder, rng, progress, ranks
         self.watch, self.learners = watch, np.asarray(learners)
+        self.ends = np.cumsum(counts)  # of the processes' learners among all, in their order
+        self.n_learners = int(self.ends[-1])
+        self.own = slice(int(self.ends[ranks.rank]) - len(learners), int(self.ends[ranks.rank]))
         self.views_rng = rng.spawn(1)[0]
+        # What is drawn for the texts themselves differs from process to process; the rest must not.
+        self.texts_rng = rng if ranks.alone else rng.spawn(ranks.size)[ranks.rank]
         encoder.train_layers(config.trainable_layers)
         with progress.stage("encode"):
             self.all_tokens = encoder.tokenize(texts)
@@ -127,7 +144,9 @@ class _Training:
         self.found: FirstLabels | None = None  # ...and what is found in it
         asked = config.words and (config.class_contrast or isinstance(n_clusters, tuple))
         # They do not learn, so they are read once.
-        self.words = read_words([texts[i] for i in learners], rng) if asked else None
+        said = ranks.things_at_first([texts[i] for i in learners]) if asked else None
+        self.words = None if said is None else read_words(said, rng)
+        ranks.same_draws(rng)
         self.count: Count | None = None
         if isinstance(n_clusters, tuple):
             self.count = self._counted(n_clusters)
@@ -138,19 +157,24 @@ class _Training:
             ClusteringNetwork(encoder.dim, n_clusters, config.dropout),
             ProjectingNetwork(encoder.dim, config.projection_dim),
         )
+        self.contrasts = spread(Contrasts(self.network, config.lambda_i, config.tau, ranks))
+        if not ranks.alone:
+            torch.manual_seed(torch.initial_seed() + ranks.rank)  # each drops out something else
         self.batches = self._batches(views.of(learners))
         self.optimizer = _adam(self.network, config)
         # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
         self.scaler = torch.amp.GradScaler(encoder.device.type, enabled=encoder.precision == torch.float16)
         self.transports: TransportedLabels | None = None
         if config.labels != "crossfit":
-            self.transports = TransportedLabels(config.labels, n_clusters, config.eps1, config.transport_method, rng)
+            self.transports = TransportedLabels(
+                config.labels, n_clusters, config.eps1, config.transport_method, rng, ranks
+            )
         self.eps2 = 0.0  # the first labels tell
         self.recipe = _recipe(config)
         self.clusters: Tensor | None = None  # at the last renewal
         self.history: list[dict[str, Any]] = []
         self.losses: list[tuple[float | None, float]] = []
-        self.step, self.last_step = 0, last_step(len(learners), config)
+        self.step, self.last_step = 0, last_step(self.n_learners, config)
 
     def _counted(self, within: Within) -> Count:
         """Estimate the number of clusters in the encoder's own space.
@@ -158,9 +182,11 @@ class _Training:
         What it draws is its own: with the number that it finds given, a run is the same.
         """
         rng = self.rng.spawn(1)[0]
-        E = F.normalize(self._embed(), dim=1).numpy()
+        E = self.ranks.rows_at_first(F.normalize(self._embed(), dim=1))
         with self.progress.stage("count"):
-            return count_clusters(E, self.words, self.config.words, within, rng, self.progress.advance)
+            return self.ranks.at_first(
+                lambda: count_clusters(_numpy(E), self.words, self.config.words, within, rng, self.progress.advance)
+            )
 
     def run(self) -> TrainResult:
         """Go through the phases of the method."""
@@ -170,7 +196,7 @@ class _Training:
         self._contrast_only(contrast_steps(config))
         labels = self._first_labels()
         renewals = renewal_steps(self.last_step, config)
-        stop_test, losses = StopTest(config.stop_interval), MeanLosses()
+        stop_test, losses = StopTest(config.stop_interval, self.ranks), MeanLosses()
         while True:
             if self.step in renewals or self.step == self.last_step:
                 renewed = self._renewed(labels, self._predict())
@@ -187,14 +213,16 @@ class _Training:
         """RSTC-I: L_I alone, then k-means in the learned space."""
         self._contrast_only(self.last_step)
         E = self._embed()
+        everything = self.ranks.rows_at_first(E)
         with self.progress.stage("start"):
-            found = self._kmeans(E)
+            found = self.ranks.at_first(lambda: self._kmeans(_numpy(everything)))
+            self.ranks.same_draws(self.rng)
         head = Centroids(E.shape[1], self.n_clusters, unit_length=self.config.unit_length)
         head.centroids.copy_(torch.from_numpy(found.centres))
         self.network = Network(self.encoder, head, self.network.projector)
         prediction = self._predict()
         self._show(prediction.clusters)
-        sizes = prediction.clusters.bincount(minlength=self.n_clusters).double() / len(E)
+        sizes = self.ranks.sum(prediction.clusters.bincount(minlength=self.n_clusters)).double() / self.n_learners
         return self._finish(prediction, sizes.numpy(), settled=False)
 
     def _contrast_only(self, steps: int) -> None:
@@ -207,45 +235,64 @@ class _Training:
 
     def _first_labels(self) -> Tensor:
         """Find labels and let G_p learn them, the encoder fixed."""
-        E = self._embed()
+        E, config = self._embed(), self.config
+        everything = self.ranks.rows_at_first(E)
         with self.progress.stage("start"):
-            found = self._found(E)
+            found = self._found(everything)
             self.eps2 = found.eps2
-            labels, head, config = torch.from_numpy(found.labels), self.network.cluster_head, self.config
-            give_head_start(head, E, labels, config.head_start, config.batch_size, config.head_lr, self.rng)
+            goal, batch, rate = config.head_start, config.batch_size, config.head_lr
+            self._teach(
+                lambda head: give_head_start(
+                    head, _given(everything), torch.from_numpy(found.labels), goal, batch, rate, self.rng
+                )
+            )
+            labels = torch.from_numpy(found.labels)[self.own]
         if config.labels == "crossfit":  # labels are a result of their own here, which training has to better
             self._record(MeanLosses(), Renewal(self.network.judge(E), labels, labels, found.b, _facts(found)), None)
         return labels
 
-    def _found(self, E: Tensor, before: NDArray[np.int64] | None = None) -> FirstLabels:
-        """Find labels by the embeddings and the words, whatever the network says; or from those before."""
+    def _found(self, E: Tensor | None, before: Tensor | None = None) -> FirstLabels:
+        """Find labels by the embeddings and the words, whatever the network says; or from those before.
+
+        Both are of all texts that learn; only the first process has them and looks.
+        """
         if self.found is not None:
             return self.found
-        found = first_labels(E.numpy(), self.words, self.n_clusters, self.recipe, self.rng, before)
+        found = self.ranks.at_first(
+            lambda: first_labels(
+                _numpy(E),
+                self.words,
+                self.n_clusters,
+                self.recipe,
+                self.rng,
+                None if before is None else before.numpy(),
+            )
+        )
+        self.ranks.same_draws(self.rng)
         if not self.encoder.learns:
             self.found = found
         return found
 
-    def _kmeans(self, E: Tensor) -> Clustering:
-        points = F.normalize(E, dim=1) if self.config.unit_length else E
-        return kmeans_labels(points.numpy(), self.n_clusters, self.rng, self.config.kmeans_starts)
+    def _teach(self, teach: Callable[[ClusterHead], None]) -> None:
+        """Let the first process teach G_p, and all have it."""
+        head = self.network.cluster_head
+        self.ranks.at_first(lambda: teach(head))
+        for learned in head.parameters():
+            self.ranks.as_first(learned.data)
+        self.ranks.same_draws(self.rng)
+
+    def _kmeans(self, E: NDArray[np.float32]) -> Clustering:
+        points = F.normalize(torch.from_numpy(E), dim=1).numpy() if self.config.unit_length else E
+        return kmeans_labels(points, self.n_clusters, self.rng, self.config.kmeans_starts)
 
     def _learn(self, labels: Tensor | None) -> tuple[float, float]:
         """Take one step on L_C + lambda_I L_I, or without labels on L_I alone; return both losses."""
         with self.progress.stage("views"):
-            rows, views = next(self.batches)
+            batch = next(self.batches)
         with self.progress.stage("train"):
-            network, config = self.network, self.config
-            network.train()
-            E1, E2 = network.encoder(views).chunk(2)  # (B, D) each
-            L_I = instance_contrast(network.projector(E1), network.projector(E2), config.tau)
-            L_C = torch.zeros((), device=E1.device)
-            if labels is None:
-                loss = L_I
-            else:
-                Q = labels[torch.from_numpy(rows)].to(E1.device)
-                L_C = class_contrast(network.cluster_head(E1), network.cluster_head(E2), Q)
-                loss = L_C + config.lambda_i * L_I
+            self.network.train()
+            Q = None if labels is None else labels[torch.from_numpy(batch.rows)].to(self.encoder.device)
+            loss, L_C, L_I = self.contrasts(batch.views, Q, batch.counts)
             self.optimizer.zero_grad()
             self.scaler.scale(loss).backward()
             self.scaler.step(self.optimizer)
@@ -255,27 +302,48 @@ class _Training:
             self.losses.append((None if labels is None else L_C.item(), L_I.item()))
             return L_C.item(), L_I.item()
 
-    def _batches(self, views: Views) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
-        """Yield batches without end: row numbers, and as sequences their first and then their second views.
+    def _batches(self, views: Views) -> Iterator[_Batch]:
+        """Yield batches without end.
 
         Each epoch has a new order. What the frozen layers give is kept for texts that come again.
         """
-        N, B = len(self.tokens), min(self.config.batch_size, len(self.tokens))
+        N, B = self.n_learners, min(self.config.batch_size, self.n_learners)
         encoder = self.encoder
         tools = Tools(lambda: encoder, encoder.device, self.progress.advance)
         views = views.prepared(tools, self.views_rng)
         drawn: Pair | None = None
         while True:
             if drawn is None or not views.fixed:
-                drawn = views.draw(self.rng, drawn)
+                drawn = views.draw(self.texts_rng, drawn)
                 tools.put_away()  # what needs a model lasts, and is not drawn again
                 pair = [encoder.tokenize(view) for view in drawn] if views.changes_texts else [self.tokens, self.tokens]
             order = self.rng.permutation(N)
             for start in range(0, N - B + 1, B):
-                rows = order[start : start + B]
+                batch = order[start : start + B]
+                rank = np.searchsorted(self.ends, batch, side="right")  # who has which text
+                counts = np.bincount(rank, minlength=self.ranks.size)
+                rows = batch[rank == self.ranks.rank] - self.own.start
+                if not len(rows):
+                    rows = np.zeros(1, dtype=np.int64)  # it stands in, since every process must take the step
                 tokens = [view[i] for view in pair for i in rows]
                 sequences = self.cache.states(tokens, keep=views.fixed) if self.cache else tokens
-                yield rows, views.cutoff(sequences, self.rng)
+                masks = self._masks(views, sequences, rank)
+                kept = [sequence[mask] for sequence, mask in zip(sequences, masks, strict=True)]
+                yield _Batch(rows, kept, counts.tolist())
+
+    def _masks(self, views: Views, sequences: Sequence[Any], rank: NDArray[np.int64]) -> list[Mask]:
+        """Draw which tokens stay of this process's sequences: by the same draws for the whole batch in all of them."""
+        lengths = [len(sequence) for sequence in sequences]
+        if self.ranks.alone:
+            return views.masks(lengths, self.rng)
+        own = rank == self.ranks.rank
+        everyone = np.zeros((2, len(rank)), dtype=np.int64)
+        for other, told in enumerate(self.ranks.every(lengths)):
+            if (rank == other).any():
+                everyone[:, rank == other] = np.reshape(told, (2, -1))
+        masks = views.masks(everyone.ravel().tolist(), self.rng)
+        chosen = [mask for mask, mine in zip(masks, np.tile(own, 2), strict=True) if mine]
+        return chosen or [slice(None)] * len(sequences)
 
     def _renewed(self, labels: Tensor, prediction: Prediction) -> Renewal:
         """Renew the labels by what the network predicts, or beside it."""
@@ -292,13 +360,15 @@ class _Training:
 
     def _anew(self, before: Tensor, prediction: Prediction) -> Renewal:
         """Find labels in the learned space and teach them to the network."""
-        found = self._found(prediction.E, before.numpy())
-        place = _matched(found.labels, prediction.clusters.numpy(), self.n_clusters)
+        ranks = self.ranks
+        everything, labelled, placed = (ranks.rows_at_first(of) for of in (prediction.E, before, prediction.clusters))
+        found = self._found(everything, labelled)
+        place = ranks.at_first(lambda: _matched(found.labels, _numpy(placed), self.n_clusters))
         labels, b = torch.from_numpy(place[found.labels]), np.empty_like(found.b)
         b[place] = found.b
-        teach_by_heart(self.network.cluster_head, prediction.E, labels, self.rng)
+        self._teach(lambda head: teach_by_heart(head, _given(everything), labels, self.rng))
         taught = self.network.judge(prediction.E)
-        return Renewal(taught, taught.clusters, labels, b, _facts(found))
+        return Renewal(taught, taught.clusters, labels[self.own], b, _facts(found))
 
     def _predict(self) -> Prediction:
         return self.network.judge(self._embed("renew"))
@@ -317,9 +387,9 @@ class _Training:
     def _record(self, losses: MeanLosses, renewed: Renewal, changed: float | None) -> None:
         """Write down what a renewal found, and show it to whoever watches."""
         self._show(renewed.clusters)
-        moved = None if self.clusters is None else (self.clusters != renewed.clusters).float().mean().item()
+        moved = None if self.clusters is None else self.ranks.mean(self.clusters != renewed.clusters)
         self.clusters = renewed.clusters
-        self.history.append(renewal_entry(self.step, losses, renewed, changed, moved))
+        self.history.append(renewal_entry(self.step, losses, renewed, changed, moved, self.ranks))
 
     def _show(self, clusters: Tensor) -> None:
         if self.watch:
@@ -332,18 +402,43 @@ class _Training:
             with self.progress.stage("keep"):
                 self.cache.save()
         self.cache = None  # nobody learns any more
-        if len(self.tokens) < len(self.all_tokens):
+        if self.ranks.largest(len(self.all_tokens) - len(self.tokens)) > 0:
             with self.progress.stage("predict"):
                 prediction = network.predict(self.all_tokens, self.progress.advance)
-        sizes = prediction.clusters.bincount(minlength=self.n_clusters)
+        sizes = self.ranks.sum(prediction.clusters.bincount(minlength=self.n_clusters))
         order = sizes.argsort(descending=True, stable=True)
         network.cluster_head.reorder(order)
         with self.progress.stage("predict"):
             final = network.settle(self.all_tokens, network.judge(prediction.E))
-        b, learners = b[order.numpy()], len(self.tokens)
+        b = b[order.numpy()]
         return TrainResult(
-            network.eval(), final, b, self.history, self.losses, self.step, learners, settled, self.count
+            network.eval(), final, b, self.history, self.losses, self.step, self.n_learners, settled, self.count
         )
+
+
+class _Batch(NamedTuple):
+    """The part of a batch that this process has.
+
+    Attributes:
+        rows: which of its texts.
+        views: their first and then their second views, as sequences.
+        counts: how many texts of the batch each process has.
+    """
+
+    rows: NDArray[np.int64]
+    views: list[Any]
+    counts: list[int]
+
+
+def _given(values: Tensor | None) -> Tensor:
+    """Return what the first process has of all, in that process."""
+    assert values is not None
+    return values
+
+
+def _numpy(values: Tensor | None) -> NDArray[Any]:
+    """Return the same as an array."""
+    return np.asarray(_given(values).numpy())
 
 
 def _adam(network: Network, config: Config) -> torch.optim.Adam:
@@ -376,15 +471,20 @@ def _matched(labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters:
     return np.asarray(linear_sum_assignment(-common)[1], dtype=np.int64)
 
 
-def _learners(texts: Sequence[str], n_clusters: int, most: int, rng: np.random.Generator) -> Sequence[int]:
-    """Return which texts train: all, or a random sample of `most`."""
-    if most == 0 or len(texts) <= most:
+def _learners(
+    texts: Sequence[str], n_clusters: int, most: int, rng: np.random.Generator, ranks: Ranks
+) -> Sequence[int]:
+    """Return which of this process's texts train: all, or those among a random sample of `most` of all processes'."""
+    counts = ranks.every(len(texts))
+    total, start = sum(counts), sum(counts[: ranks.rank])
+    if most == 0 or total <= most:
         return range(len(texts))
-    rows: list[int] = np.sort(rng.choice(len(texts), size=most, replace=False)).tolist()
-    distinct = len({texts[i] for i in rows})
+    sample = np.sort(rng.choice(total, size=most, replace=False)) - start
+    rows: list[int] = sample[(sample >= 0) & (sample < len(texts))].tolist()
+    distinct = int(ranks.total(len({texts[i] for i in rows})))
     if distinct < n_clusters:
         raise InputError(
             f"max_texts={most} leaves {distinct} distinct texts to find {n_clusters} clusters in; raise it"
         )
-    logger.info("training on a random sample of %d of %d texts", most, len(texts))
+    logger.info("training on a random sample of %d of %d texts", most, total)
     return rows

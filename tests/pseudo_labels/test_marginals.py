@@ -77,13 +77,13 @@ def test_near_bends_as_its_derivative_says() -> None:
 
 
 def test_moving_average_keeps_a_tenth_of_the_last() -> None:
-    b = moving_average(np.array([0.2, 0.8]), np.array([0, 0, 0, 1]), mu=0.1)
+    b = moving_average(np.array([0.2, 0.8]), np.array([3, 1]), mu=0.1)
     assert b == pytest.approx([0.1 * 0.2 + 0.9 * 0.75, 0.1 * 0.8 + 0.9 * 0.25])
 
 
 def test_moving_average_lets_an_empty_class_fade_but_not_vanish() -> None:
     b = np.array([0.5, 0.5])
     for _ in range(50):
-        b = moving_average(b, np.zeros(10, dtype=np.int64))
+        b = moving_average(b, np.eye(len(b), dtype=np.int64)[0])
     assert 0 < b[1] < 1e-8
     assert b.sum() == pytest.approx(1)

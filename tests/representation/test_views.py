@@ -70,7 +70,7 @@ def test_each_view_may_be_made_in_its_own_way() -> None:
 
 def test_a_cutoff_may_act_on_one_view_only() -> None:
     views, ids = drawn_views(["a"], "cutoff@0.9,virtual"), np.arange(100)
-    first, second = views.cutoff([ids, ids], np.random.default_rng(0))
+    first, second = (ids[mask] for mask in views.masks([len(ids), len(ids)], np.random.default_rng(0)))
     assert len(first) < 30
     assert len(second) == 100
 

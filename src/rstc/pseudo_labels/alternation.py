@@ -41,4 +41,5 @@ def _log_column_sums(costs: Costs, eps1: float, g: Vector) -> Vector:
         logits = (potentials - M).div_(eps1)
         logits -= torch.logsumexp(logits, dim=1, keepdim=True)
         total = torch.logaddexp(total, torch.logsumexp(logits, dim=0))
+    total = torch.logsumexp(costs.ranks.rows(total[None]), dim=0)
     return np.asarray(total.cpu().numpy() - np.log(N))

@@ -1,4 +1,7 @@
-"""The transport's costs M = -log P (N, C): checked once, then read a piece of rows at a time in float64."""
+"""The transport's costs M = -log P (N, C): checked once, then read a piece of rows at a time in float64.
+
+The rows may be spread over processes: each has its own, and knows how many there are.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rstc.errors import InputError
+from rstc.ranks import ALONE, Ranks
 
 # What log 0 becomes: an impossible class gets a finite price, because the penalty asks every class to hold
 # some mass even if no text can go there.
@@ -26,46 +30,50 @@ class Costs:
     """M = -log P, each row's smallest cost moved to 0, where it is cheapest to read.
 
     Attributes:
-        log_p: as it was given, (N, C).
-        largest: the largest cost.
+        log_p: the rows of this process as they were given, (n, C).
+        largest: the largest cost of all.
+        n_rows: N, how many rows all processes have.
+        ranks: the processes.
     """
 
     log_p: Tensor
     largest: float
+    n_rows: int
+    ranks: Ranks = ALONE
 
     @property
     def shape(self) -> tuple[int, int]:
         """N and C."""
-        N, C = self.log_p.shape
-        return N, C
+        return self.n_rows, self.log_p.shape[1]
 
     def pieces(self) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows of M in float64, and which they are; a piece may be changed in place."""
-        N, C = self.shape
+        n, C = self.log_p.shape
         rows = max(1, NUMBERS_A_PIECE // C)
-        for start in range(0, N, rows):
-            part = slice(start, min(start + rows, N))
+        for start in range(0, n, rows):
+            part = slice(start, min(start + rows, n))
             yield part, _reduced(self.log_p[part])
 
     def thinned(self, rows: int) -> Costs:
         """Return about this many rows, evenly spread."""
-        return replace(self, log_p=self.log_p[:: max(1, len(self.log_p) // rows)])
+        thin = self.log_p[:: max(1, self.n_rows // rows)]
+        return replace(self, log_p=thin, n_rows=int(self.ranks.total(len(thin))))
 
 
-def read_costs(log_p: NDArray[np.floating] | Tensor) -> Costs:
-    """Check log P and return its costs."""
+def read_costs(log_p: NDArray[np.floating] | Tensor, ranks: Ranks = ALONE) -> Costs:
+    """Check log P and return its costs; of several processes, each gives its rows."""
     given = log_p.detach() if isinstance(log_p, Tensor) else torch.from_numpy(np.ascontiguousarray(log_p))
-    if given.ndim != 2 or 0 in given.shape:
+    if given.ndim != 2 or given.shape[1] == 0 or (ranks.alone and len(given) == 0):
         raise InputError(f"log_p must have the shape (N, C) with N, C at least 1, got {tuple(given.shape)}")
     if not given.is_floating_point():
         given = given.to(torch.float64)
-    costs = Costs(given, 0.0)
+    costs = Costs(given, 0.0, int(ranks.total(len(given))), ranks)
     largest = 0.0
     for part, M in costs.pieces():
         if torch.isnan(M).any():
             _complain(given[part], part.start)
         largest = max(largest, float(M.max()))
-    return replace(costs, largest=largest)
+    return replace(costs, largest=ranks.largest(largest))
 
 
 def _reduced(log_p: Tensor) -> Tensor:

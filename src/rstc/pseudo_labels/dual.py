@@ -5,7 +5,8 @@ For given g the best plan has rows softmax((g - M_i) / eps1) / N, so that only C
     eps1 mean_i logsumexp((g - M_i) / eps1) - min_b (penalty(b) + <g, b>)
 
 is smooth and convex with slope pi(g)^T 1 - b(g). Its second derivative is a graph Laplacian, two classes being joined
-by the texts that hesitate between them, plus what the penalty bends.
+by the texts that hesitate between them, plus what the penalty bends. Where the texts are spread over processes, sums of
+C and of C x C numbers are all that these tell each other.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from rstc.pseudo_labels.costs import Costs
 from rstc.pseudo_labels.marginals import ClassSizes, Marginal, Vector
+from rstc.ranks import Ranks
 
 # Up to this many classes the Hessian is built and solved, O(N C^2) a step; beyond it conjugate gradients only multiply
 # by it, O(N C) a product.
@@ -53,6 +55,7 @@ class _Point:
     sizes: ClassSizes
     overlap: Tensor | None
     S: Tensor | None
+    ranks: Ranks
 
     @property
     def error(self) -> float:
@@ -123,7 +126,7 @@ def _at(costs: Costs, eps1: float, marginal: Marginal, g: Vector) -> _Point:
     total, mass = 0.0, torch.zeros(C, dtype=torch.float64, device=device)
     few = C <= CLASSES_TO_SOLVE
     overlap = torch.zeros(C, C, dtype=torch.float64, device=device) if few else None
-    kept = None if few else torch.empty(N, C, dtype=torch.float32, device=device)
+    kept = None if few else torch.empty(len(costs.log_p), C, dtype=torch.float32, device=device)
     for rows, M in costs.pieces():
         S, log_sums = softmax_rows(M, potentials, eps1)
         total += log_sums.sum().item()
@@ -132,9 +135,13 @@ def _at(costs: Costs, eps1: float, marginal: Marginal, g: Vector) -> _Point:
             overlap.addmm_(S.T, S)
         if kept is not None:
             kept[rows] = S
+    ranks = costs.ranks
+    total, mass = ranks.total(total), ranks.sum(mass)
+    if overlap is not None:
+        overlap = ranks.sum(overlap)
     sizes = marginal(g)
     slope = np.asarray(mass.cpu().numpy()) / N - sizes.b
-    return _Point(g, eps1 * total / N - sizes.value, slope, sizes, overlap, kept)
+    return _Point(g, eps1 * total / N - sizes.value, slope, sizes, overlap, kept, ranks)
 
 
 def softmax_rows(M: Tensor, g: Tensor, eps1: float) -> tuple[Tensor, Tensor]:
@@ -192,11 +199,12 @@ def _by_conjugate_gradients(point: _Point, scale: float) -> Vector:
 
     def times(v: Vector) -> Vector:
         direction = torch.from_numpy(v.astype(np.float32)).to(S.device)
-        product = mass * v - (S.T @ (S @ direction)).double().cpu().numpy()
+        product = mass * v - point.ranks.sum((S.T @ (S @ direction)).double()).cpu().numpy()
         return np.asarray(product / scale + D * v - (D * (D @ v) / D.sum() if D.any() else 0) + ridge * v)
 
-    mass = S.sum(0, dtype=torch.float64).cpu().numpy()
-    diagonal = (mass - torch.linalg.vector_norm(S, dim=0, dtype=torch.float64).square().cpu().numpy()) / scale + D
+    sums, squares = S.sum(0, dtype=torch.float64), torch.linalg.vector_norm(S, dim=0, dtype=torch.float64).square()
+    mass, squared = (both.cpu().numpy() for both in point.ranks.sum(torch.stack([sums, squares])))
+    diagonal = (mass - squared) / scale + D
     ridge = 1e-7 * float(np.mean(diagonal) + mass.mean() / scale)  # float32 cannot tell less than this from nothing
     diagonal = np.maximum(diagonal, 0) + ridge
 

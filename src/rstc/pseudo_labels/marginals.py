@@ -82,17 +82,16 @@ def near(last_b: Vector, eps2: float) -> Marginal:
     return sizes
 
 
-def moving_average(last_b: Vector, clusters: NDArray[np.int64], mu: float = 0.1) -> Vector:
-    """Return mu times the last b plus 1 - mu times the shares of the predicted clusters (N,): M2.
+def moving_average(last_b: Vector, counts: NDArray[np.int64], mu: float = 0.1) -> Vector:
+    """Return mu times the last b plus 1 - mu times the shares of the clusters, of which so many texts (C,) are: M2.
 
     After Wang et al. 2022 (SoLar), as the paper's appendix has it. A cluster that nobody is in loses nine tenths
     of its share each time; it stays above nothing, as a transport must.
 
-    >>> moving_average(np.array([0.5, 0.5]), np.array([0, 0, 0, 1]))
+    >>> moving_average(np.array([0.5, 0.5]), np.array([3, 1]))
     array([0.725, 0.275])
     """
-    shares = np.bincount(clusters, minlength=len(last_b)) / len(clusters)
-    b = np.maximum(mu * last_b + (1 - mu) * shares, SMALLEST_CLASS)
+    b = np.maximum(mu * last_b + (1 - mu) * counts / counts.sum(), SMALLEST_CLASS)
     return np.asarray(b / b.sum())
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from rstc.pseudo_labels.marginals import moving_average
 from rstc.pseudo_labels.transport import Transport, optimal_transport, saot, transport_near
+from rstc.ranks import ALONE, Ranks
 
 SOURCES = ("saot", "ot-random", "ot-uniform", "ot-average", "ot-near")
 
@@ -23,9 +24,18 @@ class TransportedLabels:
         eps1: weight of the plan's entropy.
         method: how the transport is solved.
         rng: draws the b that some begin with.
+        ranks: the processes among which the texts are spread.
     """
 
-    def __init__(self, source: str, n_clusters: int, eps1: float, method: str, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        source: str,
+        n_clusters: int,
+        eps1: float,
+        method: str,
+        rng: np.random.Generator,
+        ranks: Ranks = ALONE,
+    ) -> None:
         if source not in SOURCES:
             raise ValueError(f"source={source!r} is not one of {', '.join(SOURCES)}")
         self.source, self.eps1, self.method = source, eps1, method
@@ -33,19 +43,23 @@ class TransportedLabels:
         if source == "ot-uniform":
             self.b = np.full(n_clusters, 1 / n_clusters)
         self.potentials: Tensor | None = None
+        self.ranks = ranks
 
     def renew(self, log_p: Tensor, clusters: NDArray[np.int64], eps2: float) -> Transport[Tensor]:
         """Transport log P (N, C), by which texts are in clusters (N,); eps2 weighs the penalty on b."""
-        start = self.potentials
+        start, ranks = self.potentials, self.ranks
         if self.source == "saot":
-            found = saot(log_p, self.eps1, eps2, self.method, start=start)
+            found = saot(log_p, self.eps1, eps2, self.method, start=start, ranks=ranks)
         elif self.source == "ot-near":
-            found = transport_near(log_p, torch.from_numpy(self.b), self.eps1, eps2, self.method, start=start)
+            b = torch.from_numpy(self.b)
+            found = transport_near(log_p, b, self.eps1, eps2, self.method, start=start, ranks=ranks)
             self.b = found.b.numpy()
         else:
             if self.source == "ot-average":
-                self.b = moving_average(self.b, clusters)
-            found = optimal_transport(log_p, torch.from_numpy(self.b), self.eps1, self.method, start=start)
+                counts = torch.from_numpy(np.bincount(clusters, minlength=len(self.b)))
+                self.b = moving_average(self.b, ranks.sum(counts).numpy())
+            b = torch.from_numpy(self.b)
+            found = optimal_transport(log_p, b, self.eps1, self.method, start=start, ranks=ranks)
         self.potentials = found.potentials
         return found
 

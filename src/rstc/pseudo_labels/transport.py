@@ -25,6 +25,7 @@ from rstc.pseudo_labels.alternation import alternate
 from rstc.pseudo_labels.costs import Costs, read_costs
 from rstc.pseudo_labels.dual import DualSolution, softmax_rows, solve_dual
 from rstc.pseudo_labels.marginals import SMALLEST_CLASS, Marginal, Vector, fixed, near, penalised
+from rstc.ranks import ALONE, Ranks
 
 Array = TypeVar("Array", NDArray[np.float64], Tensor)
 
@@ -61,6 +62,7 @@ def saot(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Array | None = None,
+    ranks: Ranks = ALONE,
 ) -> Transport[Array]:
     """Solve self-adaptive optimal transport (Eq. 2) for the predictions log P.
 
@@ -73,6 +75,8 @@ def saot(
         tol: the residual to reach.
         max_iter: the most steps to take; by default 200 for "newton" and 1,000 for "alternating".
         start: the potentials of a similar problem's solution, to start from.
+        ranks: the processes among which the rows are spread; each gives its own and gets their plan. Only vectors and
+            C x C sums go from one to another.
 
     Returns:
         The plan, b and g as the kind of array that came in, in float64. Memory is that of log P and the plan, as
@@ -94,8 +98,8 @@ def saot(
         raise InputError(f"eps2={eps2} must not be negative")
     C = log_p.shape[1] if log_p.ndim == 2 else 0
     if eps2 < NO_PENALTY or C == 1:  # nothing holds b back, or nothing can move it: g = 0 is the answer
-        return _solve(log_p, eps1, None, method, tol, max_iter, start)
-    return _solve(log_p, eps1, penalised(eps2), method, tol, max_iter, start)
+        return _solve(log_p, eps1, None, method, tol, max_iter, start, ranks)
+    return _solve(log_p, eps1, penalised(eps2), method, tol, max_iter, start, ranks)
 
 
 def transport_near(
@@ -108,6 +112,7 @@ def transport_near(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Array | None = None,
+    ranks: Ranks = ALONE,
 ) -> Transport[Array]:
     """Solve the transport whose class distribution is estimated near a given b: the paper's M3.
 
@@ -122,7 +127,7 @@ def transport_near(
     if not eps2 > 0:
         raise InputError(f"eps2={eps2} must be positive to hold b near another")
     last = np.maximum(_checked_sizes(b, log_p.shape[-1], least=0.0), SMALLEST_CLASS)
-    return _solve(log_p, eps1, near(last / last.sum(), eps2), method, tol, max_iter, start)
+    return _solve(log_p, eps1, near(last / last.sum(), eps2), method, tol, max_iter, start, ranks)
 
 
 def optimal_transport(
@@ -134,6 +139,7 @@ def optimal_transport(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Array | None = None,
+    ranks: Ranks = ALONE,
 ) -> Transport[Array]:
     """Solve entropic optimal transport (Eq. 1) for the predictions log P and a given class distribution b.
 
@@ -143,7 +149,7 @@ def optimal_transport(
     array([0.5, 0.5])
     """
     sizes = _checked_sizes(b, log_p.shape[-1], least=sys.float_info.min)
-    return _solve(log_p, eps1, fixed(sizes / sizes.sum()), method, tol, max_iter, start)
+    return _solve(log_p, eps1, fixed(sizes / sizes.sum()), method, tol, max_iter, start, ranks)
 
 
 def _solve(
@@ -154,6 +160,7 @@ def _solve(
     tol: float,
     max_iter: int | None,
     start: Array | None,
+    ranks: Ranks,
 ) -> Transport[Array]:
     """Validate, solve, measure the residual, and hand back the kind of array that came in."""
     if not eps1 > 0:
@@ -161,7 +168,7 @@ def _solve(
     if method not in _METHODS:
         raise InputError(f"method={method!r} is not one of {', '.join(map(repr, _METHODS))}")
     solver, default_steps = _METHODS[method]
-    costs = read_costs(log_p)
+    costs = read_costs(log_p, ranks)
     device, C = costs.log_p.device, costs.shape[1]
     g: Vector = np.zeros(C)
     b, steps = None, 0
@@ -172,11 +179,12 @@ def _solve(
         g, b, steps = solution.g, torch.from_numpy(solution.b.copy()).to(device), solution.steps
     potentials = torch.from_numpy(g).to(device)
     plan = _plan(costs, potentials, eps1)
+    column_sums = ranks.sum(plan.sum(0))
     if b is None:
-        b = plan.sum(0)
+        b = column_sums.clone()
     residual = max(
-        (plan.sum(1) - 1 / len(plan)).abs().sum().item(),
-        (plan.sum(0) - b).abs().sum().item(),
+        ranks.total((plan.sum(1) - 1 / costs.n_rows).abs().sum().item()),
+        (column_sums - b).abs().sum().item(),
         abs(b.sum().item() - 1),
     )
     converged = residual <= tol
@@ -188,10 +196,10 @@ def _solve(
 
 
 def _plan(costs: Costs, g: Tensor, eps1: float) -> Tensor:
-    """Return pi(g), (N, C)."""
-    plan = torch.empty(costs.shape, dtype=torch.float64, device=g.device)
+    """Return pi(g), the rows of this process, (n, C)."""
+    plan = torch.empty(costs.log_p.shape, dtype=torch.float64, device=g.device)
     for rows, M in costs.pieces():
-        plan[rows] = softmax_rows(M, g, eps1)[0].div_(len(plan))
+        plan[rows] = softmax_rows(M, g, eps1)[0].div_(costs.n_rows)
     return plan
 
 

@@ -31,6 +31,7 @@ from rstc.representation.augmenters.words import WordDeletion, WordSwap
 from rstc.representation.recipes import IN_THE_ENCODER, Step, Steps, read_recipe, read_view
 
 TokenSequence = NDArray[Any]  # (L,) ids or (L, D) states
+Mask = NDArray[np.bool_] | slice  # which tokens of a sequence stay
 Pair = tuple[Sequence[str], Sequence[str]]  # the texts of view 1 and view 2
 AskedView = str | Callable[..., Any]  # a recipe, or an augmenter
 
@@ -50,16 +51,21 @@ class Cutoff:
 
     def __call__(self, sequences: Sequence[TokenSequence], rng: np.random.Generator) -> list[TokenSequence]:
         """Return the sequences with tokens left out."""
-        if self.share == 0:
-            return list(sequences)
-        return [self._thin(sequence, rng) for sequence in sequences]
+        masks = self.masks([len(sequence) for sequence in sequences], rng)
+        return [sequence[mask] for sequence, mask in zip(sequences, masks, strict=True)]
 
-    def _thin(self, sequence: TokenSequence, rng: np.random.Generator) -> TokenSequence:
-        kept = rng.random(len(sequence)) >= self.share
-        if len(sequence) > 2 and not kept[1:-1].any():
-            kept[rng.integers(1, len(sequence) - 1)] = True
+    def masks(self, lengths: Sequence[int], rng: np.random.Generator) -> list[Mask]:
+        """Draw which tokens stay of sequences of these lengths."""
+        if self.share == 0:
+            return [slice(None)] * len(lengths)
+        return [self._drawn(length, rng) for length in lengths]
+
+    def _drawn(self, length: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        kept = rng.random(length) >= self.share
+        if length > 2 and not kept[1:-1].any():
+            kept[rng.integers(1, length - 1)] = True
         kept[[0, -1]] = True
-        return sequence[kept]
+        return np.asarray(kept)
 
 
 @dataclass(frozen=True)
@@ -124,10 +130,10 @@ class DrawnViews:
         own = self.lasting_rng[number] if self.lasting_rng else rng
         return last[number] if last else changed(augmenter, self.texts, own)
 
-    def cutoff(self, sequences: Sequence[TokenSequence], rng: np.random.Generator) -> list[TokenSequence]:
-        """Return the sequences of some texts' first, and then of their second views, with tokens left out."""
-        half = len(sequences) // 2
-        return self.first.cutoff(sequences[:half], rng) + self.second.cutoff(sequences[half:], rng)
+    def masks(self, lengths: Sequence[int], rng: np.random.Generator) -> list[Mask]:
+        """Draw which tokens stay of some texts' first, and then of their second views, of these lengths."""
+        half = len(lengths) // 2
+        return self.first.cutoff.masks(lengths[:half], rng) + self.second.cutoff.masks(lengths[half:], rng)
 
 
 @dataclass(frozen=True)
@@ -138,7 +144,7 @@ class GivenViews:
     second: Sequence[str]
     changes_texts = True
     fixed = True
-    cutoff = Cutoff(0.0)
+    masks = Cutoff(0.0).masks
 
     def of(self, rows: Sequence[int]) -> GivenViews:
         """Return the views of some of the texts."""

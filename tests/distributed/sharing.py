@@ -1,0 +1,57 @@
+"""What the processes of a shared run do in the tests: each prints nothing and writes what it has to a folder.
+
+torchrun --nproc-per-node=2 tests/distributed/sharing.py TASK FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from rstc import RSTC, saot
+from rstc.pseudo_labels.transport import optimal_transport, transport_near
+from rstc.ranks import Ranks, join_ranks, share_of
+
+
+def transports(folder: Path, ranks: Ranks) -> None:
+    """Solve transports of which each process has some rows; write the rows' plans."""
+    log_p = np.load(folder / "log_p.npy")
+    rows = share_of(len(log_p), ranks)
+    own, b = log_p[rows.start : rows.stop], np.full(log_p.shape[1], 1 / log_p.shape[1])
+    found = {
+        "newton": saot(own, 0.1, 0.01, ranks=ranks),
+        "alternating": saot(own, 0.1, 0.1, "alternating", tol=1e-7, max_iter=5000, ranks=ranks),
+        "near": transport_near(own, b, 0.1, 0.1, ranks=ranks),
+        "fixed": optimal_transport(own, b, 0.1, ranks=ranks),
+    }
+    plans = {name: one.plan for name, one in found.items()} | {f"{name} b": one.b for name, one in found.items()}
+    np.savez(folder / f"{ranks.size}-{ranks.rank}.npz", **plans)
+
+
+def fit(folder: Path, ranks: Ranks) -> None:
+    """Cluster texts of which each process has some; write what came of it."""
+    asked = json.loads((folder / "asked.json").read_text())
+    rows = share_of(len(asked["texts"]), ranks)
+    model = RSTC(**asked["settings"]).fit(asked["texts"][rows.start : rows.stop])
+    told = {
+        "losses": model.losses_,
+        "labels": model.labels_.tolist(),
+        "b": model.class_distribution_.tolist(),
+        "history": model.history_,
+        "hierarchy": model.hierarchy_.tolist(),
+        "texts": model.n_texts_,
+        "trained": model.n_trained_,
+        "clusters": model.n_clusters_,
+        "weights": float(sum(p.double().abs().sum() for p in model.network_.parameters())),
+        "sent": ranks.bytes_sent,
+    }
+    (folder / f"{ranks.size}-{ranks.rank}.json").write_text(json.dumps(told))
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    {"transports": transports, "fit": fit}[sys.argv[1]](Path(sys.argv[2]), join_ranks())
