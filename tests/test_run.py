@@ -48,6 +48,8 @@ def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
         "texts": 120,
         "missing": 0,
         "trained_on": 120,
+        "shown": 120,
+        "processes": 1,
     }
     assert sum(one["size"] for one in summary["clusters"]) == 120
     first = summary["clusters"][0]

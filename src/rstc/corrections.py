@@ -91,6 +91,7 @@ class _Opened:
     @classmethod
     def of(cls, folder: Path, progress: Progress) -> _Opened:
         run = RunNow.read(folder)
+        run.check_complete()
         original = folder / FOUND_MODEL if (folder / FOUND_MODEL).is_dir() else folder / MODEL
         with progress.stage("load"):
             model = RSTC.load(original)
@@ -122,7 +123,7 @@ class _Opened:
                 shutil.copytree(self.original, new / FOUND_MODEL, copy_function=_linked)
             run.save(new)
             model.save(new / MODEL)
-            write_clusters(new, _corrected_rows(self.rows, run, shares), run.summary["input"]["format"])
+            write_clusters(new, [_corrected_rows(self.rows, run, shares)], run.summary["input"]["format"])
             write_page(new, run)
 
 

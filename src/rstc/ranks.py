@@ -6,7 +6,9 @@ Alone, every call gives back what it was given: the same code runs in one proces
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -14,6 +16,8 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from rstc.errors import InputError
 
 Thing = TypeVar("Thing")
 
@@ -161,6 +165,33 @@ def join_ranks() -> Ranks:
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
         dist.init_process_group(backend, timeout=PATIENCE)
     return current_ranks()
+
+
+@contextmanager
+def told_when_one_ends() -> Iterator[Ranks]:
+    """Join the processes that share a run; when one of them ends before its time, the others say so and end, too."""
+    ranks = join_ranks()
+    if ranks.alone:
+        yield ranks
+        return
+    signal.signal(signal.SIGTERM, _ended)  # as torchrun sends it to the others
+    try:
+        yield ranks
+    except (RuntimeError, ConnectionError) as problem:
+        if any(sign in str(problem) for sign in _SIGNS_OF_AN_END):
+            _ended()
+        raise
+    dist.destroy_process_group()
+
+
+_SIGNS_OF_AN_END = ("Connection closed", "Connection reset", "Broken pipe", "gloo", "NCCL")
+
+
+def _ended(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    raise InputError(
+        "a process that shares this run ended before its time; nothing was written, start it again"
+    ) from None
 
 
 def share_of(n: int, ranks: Ranks) -> range:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,12 @@ from rstc.config import make_config
 from rstc.errors import InputError
 from rstc.estimator import NO_CLUSTER, RSTC
 from rstc.files import check_writable
+from rstc.found import Found, found_in
+from rstc.given import Given, read_given
 from rstc.hardware import choose_device
 from rstc.pairs import augment
 from rstc.progress import Listener, Progress
+from rstc.ranks import current_ranks
 from rstc.representation.recipes import read_recipe
 from rstc.results.describe import ClusterDescription, describe
 from rstc.results.flat import places
@@ -27,7 +30,7 @@ from rstc.results.now import RunNow, quotes
 from rstc.results.page.render import page
 from rstc.results.run_folder import Points, check_target, write_run
 from rstc.tables import STANDARD_INPUT, check_other_file, format_of, read_table, table_writer
-from rstc.texts import check_free_names, find_text_column, labelled, texts_of
+from rstc.texts import find_text_column, labelled, texts_of
 from rstc.versions import versions
 
 VERSIONS = ("text1", "text2")
@@ -48,58 +51,55 @@ def cluster_file(
     seed: int = 0,
     overwrite: bool = False,
     listener: Listener | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Any] | None:
     """Cluster the texts of a file, write the run folder, and return the summary that is in it.
 
     With `view_columns`, two columns of the file hold changed versions of each text for the encoder to learn from. A
-    `truth_column` has to be there and is not read.
+    `truth_column` has to be there and is not read. Of several processes that share the run, each reads its share of the
+    rows; the first writes the folder, and the others return None.
     """
+    ranks = current_ranks()
     choose_device(make_config(preset, settings).device)  # a setting that is wrong is told before any work is done
     if view_columns and "views" in (settings or {}):
         raise InputError("views come from two columns or from a recipe, not from both")
-    check_target(out, overwrite)
+    ranks.at_first(lambda: check_target(out, overwrite))
     progress = Progress(listener)
     with progress.stage("read"):
         kind = format_of(path, format)
-        table = read_table(path, kind, encoding)
-        known = [find_text_column(table, name) for name in (*(view_columns or ()), truth_column) if name]
-        column = find_text_column(table, text_column, besides=known)
-        texts = texts_of(table, column)
-        views = _versions(table, view_columns)
-        check_free_names(table)
+        given = read_given(path, kind, encoding, ranks, text_column, view_columns, truth_column)
     model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
-    model.fit(texts, views=views, progress=listener)
-    model.text_column_ = column
+    model.fit(given.texts, views=given.views, progress=listener)
+    model.text_column_ = given.columns.text
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
-        present = np.array([i for i, text in enumerate(texts) if text is not None])
-        rows = present if len(present) < len(texts) else slice(None)  # a slice copies nothing
-        there = [text for text in texts if text is not None]
-        labels, P, E = model.labels_[rows], model.probabilities_[rows], model.embedding_[rows]
-        described = describe(there, labels, P, E)
+        found = found_in(given, model, ranks)
+        if found is None:
+            return None
+        labels = found.clusters[found.shown]
+        described = describe(found.texts, labels, found.confidence[found.shown], found.E)
         names = keyword_names(described)
     with progress.stage("map"):
-        points = Points(there, present, labels, P.max(axis=1), places(E))
-    encoder = model.network_.encoder
+        points = Points(found.texts, found.shown, labels, found.confidence[found.shown], places(found.E))
+    encoder, b = model.network_.encoder, model.class_distribution_
     summary = {
         "input": {
             "file": "standard input" if path == STANDARD_INPUT else Path(path).name,
             "format": kind,
-            "text_column": column,
+            "text_column": given.columns.text,
             "view_columns": view_columns,
-            "rows": len(texts),
-            "texts": len(present),
-            "missing": len(texts) - len(present),
+            "rows": given.n_rows,
+            "texts": model.n_texts_,
+            "missing": given.n_rows - model.n_texts_,
             "trained_on": model.n_trained_,
+            "shown": len(found.texts),
+            "processes": ranks.size,
         },
         "n_clusters": model.n_clusters_,
         "count": asdict(model.count_) if model.count_ else None,
         "clusters_found": len(described),
-        "clusters": [
-            _entry(one, name, there, model.class_distribution_) for one, name in zip(described, names, strict=True)
-        ],
+        "clusters": [_entry(one, name, found, model.n_texts_, b) for one, name in zip(described, names, strict=True)],
         "noise": _noise(model, labels),
-        "class_distribution": model.class_distribution_.tolist(),
+        "class_distribution": b.tolist(),
         "hierarchy": [[int(a), int(b), round(d, 4), int(n)] for a, b, d, n in model.hierarchy_.tolist()],
         "steps": model.n_iter_,
         "settled": model.settled_,
@@ -119,9 +119,19 @@ def cluster_file(
         return summary
 
     with progress.stage("write"):
-        table = labelled(table, texts, model.labels_, model.probabilities_.max(axis=1))
-        write_run(out, table, kind, points, model.save, timed_summary, lambda told: page(RunNow(told, points)))
+        tables = _labelled(given, found)
+        write_run(out, tables, kind, points, model.save, timed_summary, lambda told: page(RunNow(told, points)))
     return summary
+
+
+def _labelled(given: Given, found: Found) -> Iterator[pd.DataFrame]:
+    """Yield the rows of the file with their clusters, a piece at a time."""
+    start = 0
+    for table in given.tables():
+        rows = slice(start, start + len(table))
+        texts = texts_of(table, given.columns.text)
+        yield labelled(table, texts, found.clusters[rows], found.confidence[rows])
+        start += len(table)
 
 
 def augment_file(
@@ -157,14 +167,6 @@ def augment_file(
     return made
 
 
-def _versions(table: pd.DataFrame, columns: tuple[str, str] | None) -> tuple[list[str | None], list[str | None]] | None:
-    """Return the changed versions that two columns of a table hold."""
-    if columns is None:
-        return None
-    first, second = (texts_of(table, find_text_column(table, name)) for name in columns)
-    return first, second
-
-
 def _noise(model: RSTC, labels: NDArray[np.int64]) -> dict[str, Any] | None:
     """Return what the summary tells of texts that belong nowhere, where it was asked."""
     if model.strangers_ is None:
@@ -173,8 +175,9 @@ def _noise(model: RSTC, labels: NDArray[np.int64]) -> dict[str, Any] | None:
     return {"asked": model.config_.noise, "texts": put_aside, "expected_left": round(model.strangers_.left, 4)}
 
 
-def _entry(one: ClusterDescription, name: str, texts: list[str], b: NDArray[np.float64]) -> dict[str, Any]:
+def _entry(one: ClusterDescription, name: str, found: Found, n_texts: int, b: NDArray[np.float64]) -> dict[str, Any]:
     """Return a cluster's entry in the summary."""
+    size = int((found.clusters == one.cluster).sum())
     said = {"typical": one.typical, "doubtful": one.doubtful}
-    shares = {"share": one.size / len(texts), "estimated_share": float(b[one.cluster])}
-    return {"name": name} | asdict(one) | shares | quotes(texts, **said)
+    shares = {"size": size, "share": size / n_texts, "estimated_share": float(b[one.cluster])}
+    return {"name": name} | asdict(one) | shares | quotes(found.texts, **said)

@@ -157,7 +157,10 @@ class _Training:
             ClusteringNetwork(encoder.dim, n_clusters, config.dropout),
             ProjectingNetwork(encoder.dim, config.projection_dim),
         )
-        self.contrasts = spread(Contrasts(self.network, config.lambda_i, config.tau, ranks))
+        self.contrasts = spread(
+            Contrasts(self.network, config.lambda_i, config.tau, ranks),
+            with_labels_always=config.class_contrast and contrast_steps(config) == 0,
+        )
         if not ranks.alone:
             torch.manual_seed(torch.initial_seed() + ranks.rank)  # each drops out something else
         self.batches = self._batches(views.of(learners))

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import adjusted_rand_score
+
+from rstc import RSTC
+from rstc.results.now import RunNow
 
 WORKER = Path(__file__).parent / "sharing.py"
 
@@ -103,3 +111,75 @@ def test_more_texts_than_train_and_an_unknown_number_of_clusters(
     assert one["clusters"] == two[0]["clusters"] == two[1]["clusters"]
     assert [len(rank["labels"]) for rank in two] == [60, 60]
     assert adjusted_rand_score([label for rank in two for label in rank["labels"]], one["labels"]) >= 0.99
+
+
+@pytest.fixture
+def shared_file(tickets: Path) -> Path:
+    """Return a file with a missing text among the others."""
+    table = pd.read_csv(tickets)
+    table.loc[70, "text"] = None
+    table.to_parquet(tickets.with_suffix(".parquet"), index=False)
+    return tickets.with_suffix(".parquet")
+
+
+def commanded(processes: int, file: Path, out: Path, encoder: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """Run `rstc cluster` in so many processes."""
+    quick = [f"--set={setting}" for setting in ("max_steps=12", "batch_size=32", "kmeans_starts=3")]
+    command = ["-m", "rstc", "cluster", file, "-k", "4", "--out", out, f"--set=encoder={encoder}", *quick, *more]
+    return torchrun(processes, *command)
+
+
+def test_the_command_line_shares_a_run(shared_file: Path, tiny_encoder: str, tmp_path: Path) -> None:
+    for processes in (1, 2):
+        ended = commanded(processes, shared_file, tmp_path / f"run{processes}", tiny_encoder)
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout.count("Written to") == 1, "one process speaks"
+    one, two = (pq.read_table(tmp_path / f"run{n}/clusters.parquet").to_pandas() for n in (1, 2))
+    assert two["id"].tolist() == list(range(120))
+    assert two["cluster"].isna().tolist() == [row == 70 for row in range(120)]
+    there = two["cluster"].notna()
+    assert adjusted_rand_score(one["cluster"][there], two["cluster"][there]) >= 0.95, "dropout differs"
+    told = RunNow.read(tmp_path / "run2")
+    assert (told.summary["input"]["processes"], told.summary["input"]["texts"]) == (2, 119)
+    assert sum(one["size"] for one in told.entries()) == 119
+    assert RSTC.load(tmp_path / "run2/model").predict(two["text"][:5].tolist()).tolist() == two["cluster"][:5].tolist()
+
+
+def test_a_mistake_is_told_once(tiny_encoder: str, tmp_path: Path) -> None:
+    ended = commanded(2, tmp_path / "none.csv", tmp_path / "run", tiny_encoder)
+    assert ended.returncode != 0
+    assert ended.stderr.count("rstc: there is no file") == 1
+    assert "rstc/cli" not in ended.stderr, "torchrun has a traceback of its own, but we have none"
+
+
+def test_a_process_that_dies_ends_the_run_with_one_sentence(
+    shared_file: Path, tiny_encoder: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "rstc"]
+    command += ["cluster", str(shared_file), "-k", "4", "--out", str(tmp_path / "run"), f"--set=encoder={tiny_encoder}"]
+    command += ["--set=max_steps=100000", "--set=max_epochs=0", "--set=batch_size=32"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    worker = one_that_trains(running.pid)
+    os.kill(worker, signal.SIGKILL)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode != 0
+    assert said.count("a process that shares this run ended before its time") == 1
+    assert "rstc/cli" not in said
+    assert not (tmp_path / "run").exists()
+    assert not list(tmp_path.glob(".run*"))
+
+
+def one_that_trains(launcher: int) -> int:
+    """Wait until the second process of a run has been busy for some seconds; return it."""
+    for _ in range(1200):
+        time.sleep(0.1)
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                started = dict(one.split("=", 1) for one in (place / "environ").read_text().split("\0") if "=" in one)
+                fields = (place / "stat").read_text().rsplit(")", 1)[1].split()
+            except (OSError, ValueError):
+                continue
+            busy = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            if int(fields[1]) == launcher and started.get("RANK") == "1" and busy > 9:
+                return int(place.name)
+    raise AssertionError("no process trained")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -70,4 +71,7 @@ def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> 
 
 
 def _say(line: str) -> None:
+    """Write a line; of several processes that share a run, only the first has something to say."""
+    if os.environ.get("RANK", "0") != "0":
+        return
     sys.stderr.write(line.replace("\n", " ") + "\n")

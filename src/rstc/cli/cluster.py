@@ -77,6 +77,8 @@ def cluster(
 
         rstc cluster augmented.csv -k 12 --out run --views text1,text2
 
+        torchrun --nproc-per-node=2 -m rstc cluster tickets.parquet -k 12 --out run
+
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
     changed = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
@@ -130,10 +132,14 @@ def _run(file: str, out: Path, n_clusters: int | str, **options: Any) -> None:
 
     note_plain_input(file, options.get("format"))
     with shown_progress() as listener:
+        from rstc.ranks import told_when_one_ends
         from rstc.results.run_folder import REPORT
         from rstc.run import cluster_file
 
-        summary = cluster_file(file, out, n_clusters, listener=listener, **options)
+        with told_when_one_ends():
+            summary = cluster_file(file, out, n_clusters, listener=listener, **options)
+    if summary is None:  # another of the processes that share the run tells of it
+        return
     output.print(cluster_table(summary["clusters"]))
     texts, trained_on = summary["input"]["texts"], summary["input"]["trained_on"]
     settled = ", when the clusters had settled" if summary["settled"] else ""

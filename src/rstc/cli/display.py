@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -38,7 +38,7 @@ notes = Console(stderr=True)
 def shown_progress() -> Iterator[Listener]:
     """Yield a listener that shows the stages of a run on standard error; an interruption ends in one sentence."""
     try:
-        with _bars() if notes.is_terminal else nullcontext(_plain_lines()) as listen:
+        with _shown() as listen:
             listen("load", 0, 0)
             from rstc.hardware import use_granted_cores  # it loads torch, which takes a while
 
@@ -47,6 +47,13 @@ def shown_progress() -> Iterator[Listener]:
     except KeyboardInterrupt:
         notes.print("rstc: interrupted; nothing was written")
         raise typer.Exit(130) from None
+
+
+def _shown() -> AbstractContextManager[Listener]:
+    """Return what shows progress: bars on a terminal, lines elsewhere, nothing in all but the first of processes."""
+    if os.environ.get("RANK", "0") != "0":
+        return nullcontext(lambda stage, done, total: None)
+    return _bars() if notes.is_terminal else nullcontext(_plain_lines())
 
 
 @contextmanager

@@ -68,9 +68,8 @@ class Contrasts(nn.Module):
         return Losses(total * ranks.size, L_C, L_I)  # torch takes the mean of the gradients, and the sum is meant
 
 
-def spread(contrasts: Contrasts) -> nn.Module:
-    """Return the losses so that their gradients are those of all processes."""
+def spread(contrasts: Contrasts, with_labels_always: bool) -> nn.Module:
+    """Return the losses so that their gradients are those of all processes; without labels, G_p learns nothing."""
     if contrasts.ranks.alone:
         return contrasts
-    # In some phases G_p learns nothing.
-    return DistributedDataParallel(contrasts, find_unused_parameters=True, broadcast_buffers=False)
+    return DistributedDataParallel(contrasts, find_unused_parameters=not with_labels_always, broadcast_buffers=False)

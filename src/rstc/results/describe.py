@@ -43,7 +43,7 @@ class ClusterDescription:
 def describe(
     texts: Sequence[str],
     labels: NDArray[np.int64],
-    P: Matrix,
+    confidence: NDArray[np.floating],
     E: Matrix,
     n_keywords: int = N_KEYWORDS,
     n_texts: int = 5,
@@ -53,7 +53,7 @@ def describe(
     Args:
         texts: N texts.
         labels: their clusters, (N,); below 0: none.
-        P: the probabilities of the clusters, (N, C).
+        confidence: the probability of each text's cluster, (N,).
         E: the learned embeddings, (N, D).
         n_keywords, n_texts: how many keywords, and how many typical and doubtful texts, at the most.
     """
@@ -63,17 +63,17 @@ def describe(
     described = []
     for place, cluster in enumerate(clusters):
         members = np.flatnonzero(labels == cluster)
-        confidence = P[members, cluster]
+        sure = confidence[members]
         U = normalize(E[members])
         centres[place] = U.mean(0)
         described.append(
             ClusterDescription(
                 cluster=int(cluster),
                 size=len(members),
-                confidence=float(confidence.mean()),
+                confidence=float(sure.mean()),
                 keywords=keywords[int(cluster)],
                 typical=_distinct(texts, members[np.argsort(-(U @ centres[place]), kind="stable")], n_texts),
-                doubtful=_distinct(texts, members[np.argsort(confidence, kind="stable")], n_texts),
+                doubtful=_distinct(texts, members[np.argsort(sure, kind="stable")], n_texts),
                 near=[],
             )
         )

@@ -54,12 +54,20 @@ class RunNow:
     def read(cls, folder: Path) -> RunNow:
         """Read a run's folder."""
         summary, points = read_summary(folder), read_points(folder)
-        if len(points.texts) != summary["input"]["texts"]:
+        if len(points.texts) != summary["input"].get("shown", summary["input"]["texts"]):
             raise InputError(f"the texts in {folder} are not those of its summary")
         return cls(summary, points, read_log(folder))
 
+    def check_complete(self) -> None:
+        """Refuse to correct a run of which only some texts are at hand."""
+        if len(self.points.texts) < self.summary["input"]["texts"]:
+            raise InputError(
+                "this run shows a sample of its texts, as several processes made it; it cannot be corrected"
+            )
+
     def correct(self, edit: Edit) -> None:
         """Make one more correction; a new cluster gets a number that none ever had."""
+        self.check_complete()
         if isinstance(edit, dict) and edit.get("do") == "split":
             edit = {**edit, "new": max(self.now.next_cluster, self.log.next_cluster)}
         self.now = corrected(self.now, edit)

@@ -12,7 +12,7 @@ model-found/        the model from before corrections were applied, where they w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,16 +76,19 @@ def check_target(out: Path, overwrite: bool) -> None:
 
 def write_run(
     out: Path,
-    table: pd.DataFrame,
+    tables: Iterable[pd.DataFrame],
     format: str,
     points: Points,
     save_model: Callable[[Path], None],
     summarise: Callable[[], dict[str, Any]],
     make_page: Callable[[dict[str, Any]], str],
 ) -> None:
-    """Write a run's folder; it appears complete or not at all. The summary comes late: it tells how long that took."""
+    """Write a run's folder, the rows in pieces; it appears complete or not at all.
+
+    The summary comes late: it tells how long that took.
+    """
     with replaced_folder(out) as new:
-        write_clusters(new, table, format)
+        write_clusters(new, tables, format)
         write_points(new, points)
         save_model(new / MODEL)
         summary = summarise()
@@ -93,10 +96,11 @@ def write_run(
         (new / REPORT).write_text(make_page(summary), encoding="utf-8")
 
 
-def write_clusters(folder: Path, table: pd.DataFrame, format: str) -> None:
-    """Write clusters.<format>."""
+def write_clusters(folder: Path, tables: Iterable[pd.DataFrame], format: str) -> None:
+    """Write clusters.<format> from pieces of a table."""
     with table_writer(folder / f"{CLUSTERS}{SUFFIXES[format]}", format) as write:
-        write(table)
+        for table in tables:
+            write(table)
 
 
 def read_rows(folder: Path, source: dict[str, Any], points: Points) -> pd.DataFrame:

@@ -14,7 +14,9 @@ from rstc.results.now import RunNow
 def facts(run: RunNow) -> dict[str, Any]:
     """Return the facts of a run for its page."""
     summary, source = run.summary, run.summary["input"]
-    sampled = f" · trained on {source['trained_on']:,} of them" if source["trained_on"] < len(run.points.texts) else ""
+    sampled = f" · trained on {source['trained_on']:,} of them" if source["trained_on"] < source["texts"] else ""
+    if len(run.points.texts) < source["texts"]:
+        sampled = f" · a sample of {source['texts']:,}{sampled}"
     return {
         "title": source["file"],
         "facts": f"column “{source['text_column']}”{sampled} · made {summary['made'][:10]}",
