@@ -177,7 +177,6 @@ def count_table() -> str:
         ratio = np.mean([run["found"] for run in runs]) / runs[0]["true"]
         found, sure = (", ".join(str(run[what]) for run in runs) for what in ("found", "sure"))
         between = ", ".join(f"{run['low']}–{run['high']}" for run in runs)
-        seconds = np.mean([run["seconds"] for run in runs])
         one = [
             DATASETS[name].title,
             f"{runs[0]['texts']:,}",
@@ -187,8 +186,8 @@ def count_table() -> str:
             between,
             sure,
         ]
-        lines.append([*one, f"{seconds:.0f}"])
-    heads = ["set", "texts", "classes", "found", "found / classes", "about as good", "sure", "seconds"]
+        lines.append(one)
+    heads = ["set", "texts", "classes", "found", "found / classes", "about as good", "sure"]
     return table(heads, lines)
 
 
@@ -250,6 +249,43 @@ def _told(runs: list[dict[str, Any]]) -> str:
     return f"{of['acc']:.1f} / {of['nmi']:.1f} / {of['ari']:.1f}; {clusters} clusters{aside}; {of['seconds']:.0f} s"
 
 
+def distributed_table() -> str:
+    """Return what steps and renewals take in one process and in several."""
+    lines = []
+    for row in read("distributed")["rows"]:
+        each = row["each"]
+        memory = ", ".join(f"{one['peak_memory_mb']:,}" for one in each)
+        if row["task"] == "steps":
+            seconds = (
+                f"{max(one['seconds_a_step'] for one in each):.2f} a step, {each[0]['seconds_to_encode']:.0f} to encode"
+            )
+            sent = f"{each[0]['gradient_bytes_a_step'] / 1e6:.1f} MB of gradients a step"
+        else:
+            seconds = f"{max(one['seconds'] for one in each):.2f} a renewal ({each[0]['steps']} Newton steps)"
+            sent = f"{max(one['bytes'] for one in each) / 1e6:.1f} MB a renewal"
+        lines.append([row["task"], str(row["processes"]), seconds, memory, sent if row["processes"] > 1 else "nothing"])
+    return table(["", "processes", "seconds", "peak memory of each, MB", "told by each to the others"], lines)
+
+
+def estimate_table() -> str:
+    """Return what 100 million texts on 16 nodes of 32 cores would take, by what one process takes here."""
+    rows = {(row["task"], row["processes"]): row["each"][0] for row in read("distributed")["rows"]}
+    steps, renewal = rows["steps", 1], rows["renewal", 1]
+    texts, processes = 100_000_000, 16 * 32
+    own = texts / processes
+    encoded = steps["seconds_to_encode"] / steps["texts_a_process"]
+    solved = renewal["seconds"] / renewal["rows_a_process"]
+    embeddings, predictions = own * 384 * 4 / 2**30, own * 100 * 4 / 2**30
+    lines = [
+        ["texts of a process", f"{own:,.0f}"],
+        ["to encode and label all once", f"{own * encoded / 60:.0f} minutes"],
+        ["embeddings and predictions (100 clusters) of a process", f"{embeddings + predictions:.2f} GB"],
+        ["one transport over all texts, if all trained (`max_texts=0`)", f"{own * solved:.1f} seconds and the sums"],
+        ["embeddings that the first process would need for that", f"{texts * 384 * 4 / 2**30:.0f} GB"],
+    ]
+    return table(["", ""], lines)
+
+
 def layers_table() -> str:
     found = {(row["set"], row["layers"]): row for row in read("layers")["rows"]}
     sets = list(dict.fromkeys(name for name, _ in found))
@@ -293,6 +329,7 @@ FILLED = {
     "docs/views.md": {"views": views_table},
     "docs/count.md": {"count": count_table, "unknown": unknown_table},
     "docs/noise.md": {"strangers": strangers_table},
+    "docs/scale.md": {"distributed": distributed_table, "estimate": estimate_table},
     "docs/performance.md": {
         "step": step_table,
         "encode": encode_table,

@@ -72,4 +72,4 @@ def spread(contrasts: Contrasts, with_labels_always: bool) -> nn.Module:
     """Return the losses so that their gradients are those of all processes; without labels, G_p learns nothing."""
     if contrasts.ranks.alone:
         return contrasts
-    return DistributedDataParallel(contrasts, find_unused_parameters=not with_labels_always, broadcast_buffers=False)
+    return DistributedDataParallel(contrasts, find_unused_parameters=not with_labels_always)
