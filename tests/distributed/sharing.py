@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,11 @@ from rstc.ranks import Ranks, join_ranks, share_of
 
 def transports(folder: Path, ranks: Ranks) -> None:
     """Solve transports of which each process has some rows; write the rows' plans."""
-    log_p = np.load(folder / "log_p.npy")
+    for name, log_p in np.load(folder / "log_p.npz").items():
+        transported(log_p, folder / f"{name}-{ranks.size}-{ranks.rank}.npz", ranks)
+
+
+def transported(log_p: np.ndarray, to: Path, ranks: Ranks) -> None:
     rows = share_of(len(log_p), ranks)
     own, b = log_p[rows.start : rows.stop], np.full(log_p.shape[1], 1 / log_p.shape[1])
     found = {
@@ -29,15 +34,21 @@ def transports(folder: Path, ranks: Ranks) -> None:
         "fixed": optimal_transport(own, b, 0.1, ranks=ranks),
     }
     plans = {name: one.plan for name, one in found.items()} | {f"{name} b": one.b for name, one in found.items()}
-    np.savez(folder / f"{ranks.size}-{ranks.rank}.npz", **plans)
+    np.savez(to, **plans)
 
 
-def fit(folder: Path, ranks: Ranks) -> None:
-    """Cluster texts of which each process has some; write what came of it."""
+def fits(folder: Path, ranks: Ranks) -> None:
+    """Cluster texts of which each process has some, in several ways; write what came of it."""
     asked = json.loads((folder / "asked.json").read_text())
     rows = share_of(len(asked["texts"]), ranks)
-    model = RSTC(**asked["settings"]).fit(asked["texts"][rows.start : rows.stop])
-    told = {
+    own = asked["texts"][rows.start : rows.stop]
+    told = {name: fitted(own, settings) for name, settings in asked["ways"].items()}
+    (folder / f"{ranks.size}-{ranks.rank}.json").write_text(json.dumps(told))
+
+
+def fitted(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+    model = RSTC(**settings).fit(texts)
+    return {
         "losses": model.losses_,
         "labels": model.labels_.tolist(),
         "b": model.class_distribution_.tolist(),
@@ -47,11 +58,11 @@ def fit(folder: Path, ranks: Ranks) -> None:
         "trained": model.n_trained_,
         "clusters": model.n_clusters_,
         "weights": float(sum(p.double().abs().sum() for p in model.network_.parameters())),
-        "sent": ranks.bytes_sent,
     }
-    (folder / f"{ranks.size}-{ranks.rank}.json").write_text(json.dumps(told))
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    {"transports": transports, "fit": fit}[sys.argv[1]](Path(sys.argv[2]), join_ranks())
+    joined = join_ranks()
+    transports(Path(sys.argv[1]), joined)
+    fits(Path(sys.argv[1]), joined)

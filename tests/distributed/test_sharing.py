@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from rstc import RSTC
+from rstc import RSTC, MissingTextWarning
 from rstc.results.now import RunNow
+from rstc.run import cluster_file
 
 WORKER = Path(__file__).parent / "sharing.py"
 
@@ -28,36 +29,6 @@ def torchrun(processes: int, *arguments: str | Path) -> subprocess.CompletedProc
     """Start processes and wait for them."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-
-
-def shared(processes: int, task: str, folder: Path) -> None:
-    ended = torchrun(processes, WORKER, task, folder)
-    assert ended.returncode == 0, ended.stderr
-
-
-@pytest.mark.parametrize("classes", [7, 600])
-def test_the_plan_of_shared_rows_is_that_of_all(classes: int, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    logits = rng.normal(size=(501 if classes < 100 else 1300, classes)) * 3 + rng.normal(size=classes)
-    log_p = logits - np.log(np.exp(logits).sum(1, keepdims=True))
-    np.save(tmp_path / "log_p.npy", log_p)
-    for processes in (1, 2):
-        shared(processes, "transports", tmp_path)
-    one = np.load(tmp_path / "1-0.npz")
-    parts = [np.load(tmp_path / f"2-{rank}.npz") for rank in range(2)]
-    for name in ("newton", "alternating", "near", "fixed"):
-        plan = np.concatenate([part[name] for part in parts])
-        assert np.abs(plan - one[name]).sum() < 1e-6
-        assert np.abs(plan.sum(0) - one[f"{name} b"]).sum() < 1e-6
-        assert (parts[0][f"{name} b"] == parts[1][f"{name} b"]).all(), "both end at the same sizes, to the bit"
-
-
-def fitted(folder: Path, texts: list[str], **settings: Any) -> dict[int, list[dict[str, Any]]]:
-    """Fit by one and by two processes; return what each process of each told."""
-    (folder / "asked.json").write_text(json.dumps({"texts": texts, "settings": settings}))
-    for processes in (1, 2):
-        shared(processes, "fit", folder)
-    return {n: [json.loads((folder / f"{n}-{rank}.json").read_text()) for rank in range(n)] for n in (1, 2)}
 
 
 @pytest.fixture(scope="session")
@@ -71,44 +42,61 @@ def steady_encoder(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) 
     return str(folder)
 
 
-SETTINGS = {"n_clusters": 4, "random_state": 0, "batch_size": 32, "kmeans_starts": 3, "trainable_layers": 1}
+SETTINGS = {"n_clusters": 4, "random_state": 0, "batch_size": 32, "kmeans_starts": 3, "dropout": 0.0, "max_steps": 20}
+WAYS: dict[str, dict[str, Any]] = {
+    "default": {"views": "cutoff@0.2"},
+    "saot": {"labels": "saot", "renewals": 4},
+    "moving average": {"contrast_steps": 5, "labels": "ot-average", "renewals": 4},
+    "instance contrast": {"class_contrast": False},
+    "a sample, and unknown": {"n_clusters": "3-6", "max_texts": 90},
+}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"max_steps": 20, "views": "cutoff@0.2"},
-        {"max_steps": 20, "labels": "saot", "renewals": 4},
-        {"max_steps": 20, "contrast_steps": 5, "labels": "ot-average", "renewals": 4},
-        {"max_steps": 20, "class_contrast": False},
-    ],
-    ids=["default", "saot", "moving average", "instance contrast"],
-)
-def test_losses_and_clusters_do_not_depend_on_the_number_of_processes(
-    settings: dict[str, Any], steady_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
-) -> None:
-    texts = texts_and_topics[0]
-    found = fitted(tmp_path, texts, encoder=steady_encoder, dropout=0.0, **SETTINGS | settings)
-    (one,), two = found[1], found[2]
+@pytest.fixture(scope="module")
+def shared(
+    steady_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Solve transports and fit in all ways by one and by two processes; return where each wrote what it has."""
+    folder = tmp_path_factory.mktemp("shared")
+    rng = np.random.default_rng(0)
+    np.savez(folder / "log_p.npz", few=predictions(501, 7, rng), many=predictions(1300, 600, rng))
+    ways = {name: SETTINGS | {"encoder": steady_encoder} | way for name, way in WAYS.items()}
+    (folder / "asked.json").write_text(json.dumps({"texts": texts_and_topics[0], "ways": ways}))
+    for processes in (1, 2):
+        ended = torchrun(processes, WORKER, folder)
+        assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+def predictions(texts: int, classes: int, rng: np.random.Generator) -> np.ndarray:
+    logits = rng.normal(size=(texts, classes)) * 3 + rng.normal(size=classes)
+    return logits - np.log(np.exp(logits).sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("classes", ["few", "many"])
+def test_the_plan_of_shared_rows_is_that_of_all(classes: str, shared: Path) -> None:
+    one = np.load(shared / f"{classes}-1-0.npz")
+    parts = [np.load(shared / f"{classes}-2-{rank}.npz") for rank in range(2)]
+    for name in ("newton", "alternating", "near", "fixed"):
+        plan = np.concatenate([part[name] for part in parts])
+        assert np.abs(plan - one[name]).sum() < 1e-6
+        assert np.abs(plan.sum(0) - one[f"{name} b"]).sum() < 1e-6
+        assert (parts[0][f"{name} b"] == parts[1][f"{name} b"]).all(), "both end at the same sizes, to the bit"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_losses_and_clusters_do_not_depend_on_the_number_of_processes(way: str, shared: Path) -> None:
+    (one,), two = ([json.loads((shared / f"{n}-{rank}.json").read_text())[way] for rank in range(n)] for n in (1, 2))
     assert len(one["losses"]) == 20
     for rank in two:
         for before, after in zip(one["losses"], rank["losses"], strict=True):
             assert after == pytest.approx(before, abs=1e-4)
         assert rank["b"] == pytest.approx(one["b"], abs=1e-3)
-        assert rank["texts"] == rank["trained"] == 120
+        assert rank["texts"] == 120
+        assert rank["trained"] == WAYS[way].get("max_texts", 120)
+        assert rank["clusters"] == one["clusters"]
         assert rank["weights"] == two[0]["weights"], "all processes have the same model"
         assert np.array(rank["hierarchy"]) == pytest.approx(np.array(one["hierarchy"]), abs=1e-3)
-    labels = [label for rank in two for label in rank["labels"]]
-    assert adjusted_rand_score(labels, one["labels"]) >= 0.99
-
-
-def test_more_texts_than_train_and_an_unknown_number_of_clusters(
-    steady_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
-) -> None:
-    settings = SETTINGS | {"n_clusters": "3-6", "max_texts": 90, "max_steps": 10, "dropout": 0.0}
-    (one,), two = fitted(tmp_path, texts_and_topics[0], encoder=steady_encoder, **settings).values()
-    assert one["trained"] == two[0]["trained"] == 90
-    assert one["clusters"] == two[0]["clusters"] == two[1]["clusters"]
     assert [len(rank["labels"]) for rank in two] == [60, 60]
     assert adjusted_rand_score([label for rank in two for label in rank["labels"]], one["labels"]) >= 0.99
 
@@ -129,11 +117,14 @@ def commanded(processes: int, file: Path, out: Path, encoder: str, *more: str) -
     return torchrun(processes, *command)
 
 
-def test_the_command_line_shares_a_run(shared_file: Path, tiny_encoder: str, tmp_path: Path) -> None:
-    for processes in (1, 2):
-        ended = commanded(processes, shared_file, tmp_path / f"run{processes}", tiny_encoder)
-        assert ended.returncode == 0, ended.stderr
-        assert ended.stdout.count("Written to") == 1, "one process speaks"
+def test_the_command_line_shares_a_run(
+    shared_file: Path, tiny_encoder: str, quick: dict[str, Any], tmp_path: Path
+) -> None:
+    ended = commanded(2, shared_file, tmp_path / "run2", tiny_encoder)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.count("Written to") == 1, "one process speaks"
+    with pytest.warns(MissingTextWarning):
+        cluster_file(str(shared_file), tmp_path / "run1", 4, settings=quick)
     one, two = (pq.read_table(tmp_path / f"run{n}/clusters.parquet").to_pandas() for n in (1, 2))
     assert two["id"].tolist() == list(range(120))
     assert two["cluster"].isna().tolist() == [row == 70 for row in range(120)]
@@ -180,6 +171,6 @@ def one_that_trains(launcher: int) -> int:
             except (OSError, ValueError):
                 continue
             busy = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-            if int(fields[1]) == launcher and started.get("RANK") == "1" and busy > 9:
+            if int(fields[1]) == launcher and started.get("RANK") == "1" and busy > 7:
                 return int(place.name)
     raise AssertionError("no process trained")
