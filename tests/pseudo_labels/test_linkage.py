@@ -8,23 +8,23 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from rstc.merges import average_merges
-from rstc.pseudo_labels.linkage import _cut, linkage_labels
+from rstc.merges import groups_of, tree_over_means
+from rstc.pseudo_labels.linkage import linkage_labels
 
 
 def test_merges_are_those_of_scipy() -> None:
     rng = np.random.default_rng(0)
     points = normalize(rng.normal(size=(60, 5))).astype(np.float32)
     expected = fcluster(linkage(points, "average", "cosine"), 7, "maxclust")
-    found = _cut(average_merges(points, np.ones(60)), 60, 7)
+    found = groups_of(tree_over_means(points, np.ones(60)), 7)
     assert adjusted_rand_score(expected, found) == 1
 
 
 def test_weights_stand_for_texts_at_the_same_place() -> None:
     rng = np.random.default_rng(1)
     points, sizes = normalize(rng.normal(size=(12, 4))).astype(np.float32), rng.integers(1, 6, 12)
-    every = _cut(average_merges(np.repeat(points, sizes, axis=0), np.ones(sizes.sum())), sizes.sum(), 4)
-    weighted = _cut(average_merges(points, sizes.astype(np.float64)), 12, 4)
+    every = groups_of(tree_over_means(np.repeat(points, sizes, axis=0), np.ones(sizes.sum())), 4)
+    weighted = groups_of(tree_over_means(points, sizes.astype(np.float64)), 4)
     assert adjusted_rand_score(every, np.repeat(weighted, sizes)) == 1
 
 

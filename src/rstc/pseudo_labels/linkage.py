@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import KMeans
 
-from rstc.merges import Merge, average_merges, group_means
+from rstc.merges import group_means, groups_of, tree_over_means
 from rstc.pseudo_labels.kmeans import fitted
 
 MICRO_CLUSTERS = 1500
@@ -33,18 +31,10 @@ def linkage_labels(points: NDArray[np.float32], n_clusters: int, rng: np.random.
     wanted = min(max(MICRO_CLUSTERS, MICRO_CLUSTERS_A_CLUSTER * n_clusters), max(N // 2, n_clusters))
     micro = _micro_clusters(points, wanted, rng)
     sizes = np.bincount(micro)
-    merges = average_merges(group_means(points, micro, len(sizes)), sizes.astype(np.float64))
-    return _cut(merges, len(sizes), n_clusters)[micro]
+    tree = tree_over_means(group_means(points, micro, len(sizes)), sizes.astype(np.float64))
+    return groups_of(tree, min(n_clusters, len(sizes)))[micro]
 
 
 def _micro_clusters(points: NDArray[np.float32], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     kmeans = KMeans(n, init="random", n_init=1, max_iter=LLOYD_STEPS, random_state=int(rng.integers(2**31)))
     return np.asarray(np.unique(fitted(kmeans, points).labels_, return_inverse=True)[1], dtype=np.int64)
-
-
-def _cut(merges: list[Merge], n: int, n_clusters: int) -> NDArray[np.int64]:
-    """Apply merges, the most similar first, until so many clusters are left."""
-    first = sorted(merges, key=lambda merge: -merge.similarity)[: max(n - n_clusters, 0)]
-    kept, gone = [merge.kept for merge in first], [merge.gone for merge in first]
-    joined = coo_matrix((np.ones(len(first)), (kept, gone)), shape=(n, n))
-    return np.asarray(connected_components(joined, directed=False)[1], dtype=np.int64)
