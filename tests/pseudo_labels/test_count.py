@@ -29,14 +29,14 @@ def curve(*scores: float) -> list[Candidate]:
 
 @pytest.mark.parametrize("n", [2, 3, 7, 12])
 def test_even_crowds_are_counted_as_they_are(n: int) -> None:
-    found = count(crowds([600 // n] * n))
+    found = count(crowds([360 // n] * n))
     assert found.n_clusters == n
     assert found.low <= n <= found.high
     assert found.sure == "clear"
 
 
 def test_crowds_of_very_different_sizes_are_counted_too() -> None:
-    found = count(crowds([300, 200, 100, 50, 25, 25]))
+    found = count(crowds([150, 100, 60, 30, 20, 20]))
     assert 5 <= found.n_clusters <= 7
 
 
