@@ -11,10 +11,9 @@ that are found anew are looked for by the first process, which is given the embe
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,10 +23,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rstc.asked import Within
+from rstc.batching import Batches, Draws
 from rstc.config import Config
 from rstc.errors import InputError
 from rstc.hardware import seeded
 from rstc.history import MeanLosses, Renewal, contrast_entry, renewal_entry
+from rstc.learners import choose_learners
 from rstc.progress import Progress
 from rstc.pseudo_labels.count import Count, count_clusters
 from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
@@ -35,17 +36,14 @@ from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
 from rstc.pseudo_labels.renewal import TransportedLabels
 from rstc.pseudo_labels.words import read_words
 from rstc.ranks import ALONE, Ranks
-from rstc.representation.augmenters.augmenter import Tools
 from rstc.representation.contrasts import Contrasts, spread
 from rstc.representation.encoder import Encoder
 from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.network import Network, Prediction
 from rstc.representation.states import StateCache
 from rstc.representation.teaching import give_head_start, teach_by_heart
-from rstc.representation.views import Mask, Pair, Views
+from rstc.representation.views import Views
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
-
-logger = logging.getLogger("rstc")
 
 Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
@@ -95,7 +93,7 @@ def train(
     """
     progress = progress or Progress()
     fewest = n_clusters[0] if isinstance(n_clusters, tuple) else n_clusters
-    learners = _learners(texts, fewest, config.max_texts, rng, ranks)
+    learners = choose_learners(texts, fewest, config.max_texts, rng, ranks)
     counts = ranks.every(len(learners))
     if min(counts) == 0:
         raise InputError(f"{ranks.size} processes are more than the texts need; start fewer")
@@ -129,12 +127,12 @@ class _Training:
     ) -> None:
         self.config, self.encoder, self.rng, self.progress, self.ranks = config, encoder, rng, progress, ranks
         self.watch, self.learners = watch, np.asarray(learners)
-        self.ends = np.cumsum(counts)  # of the processes' learners among all, in their order
-        self.n_learners = int(self.ends[-1])
-        self.own = slice(int(self.ends[ranks.rank]) - len(learners), int(self.ends[ranks.rank]))
-        self.views_rng = rng.spawn(1)[0]
+        ends = np.cumsum(counts)  # of the processes' learners among all, in their order
+        self.n_learners = int(ends[-1])
+        self.own = slice(int(ends[ranks.rank]) - len(learners), int(ends[ranks.rank]))
+        lasting = rng.spawn(1)[0]
         # What is drawn for the texts themselves differs from process to process; the rest must not.
-        self.texts_rng = rng if ranks.alone else rng.spawn(ranks.size)[ranks.rank]
+        draws = Draws(rng, rng if ranks.alone else rng.spawn(ranks.size)[ranks.rank], lasting)
         encoder.train_layers(config.trainable_layers)
         with progress.stage("encode"):
             self.all_tokens = encoder.tokenize(texts)
@@ -163,7 +161,11 @@ class _Training:
         )
         if not ranks.alone:
             torch.manual_seed(torch.initial_seed() + ranks.rank)  # each drops out something else
-        self.batches = self._batches(views.of(learners))
+        self.batches = iter(
+            Batches(
+                self.tokens, views.of(learners), config.batch_size, ends, encoder, self.cache, draws, ranks, progress
+            )
+        )
         self.optimizer = _adam(self.network, config)
         # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
         self.scaler = torch.amp.GradScaler(encoder.device.type, enabled=encoder.precision == torch.float16)
@@ -305,49 +307,6 @@ class _Training:
             self.losses.append((None if labels is None else L_C.item(), L_I.item()))
             return L_C.item(), L_I.item()
 
-    def _batches(self, views: Views) -> Iterator[_Batch]:
-        """Yield batches without end.
-
-        Each epoch has a new order. What the frozen layers give is kept for texts that come again.
-        """
-        N, B = self.n_learners, min(self.config.batch_size, self.n_learners)
-        encoder = self.encoder
-        tools = Tools(lambda: encoder, encoder.device, self.progress.advance)
-        views = views.prepared(tools, self.views_rng)
-        drawn: Pair | None = None
-        while True:
-            if drawn is None or not views.fixed:
-                drawn = views.draw(self.texts_rng, drawn)
-                tools.put_away()  # what needs a model lasts, and is not drawn again
-                pair = [encoder.tokenize(view) for view in drawn] if views.changes_texts else [self.tokens, self.tokens]
-            order = self.rng.permutation(N)
-            for start in range(0, N - B + 1, B):
-                batch = order[start : start + B]
-                rank = np.searchsorted(self.ends, batch, side="right")  # who has which text
-                counts = np.bincount(rank, minlength=self.ranks.size)
-                rows = batch[rank == self.ranks.rank] - self.own.start
-                if not len(rows):
-                    rows = np.zeros(1, dtype=np.int64)  # it stands in, since every process must take the step
-                tokens = [view[i] for view in pair for i in rows]
-                sequences = self.cache.states(tokens, keep=views.fixed) if self.cache else tokens
-                masks = self._masks(views, sequences, rank)
-                kept = [sequence[mask] for sequence, mask in zip(sequences, masks, strict=True)]
-                yield _Batch(rows, kept, counts.tolist())
-
-    def _masks(self, views: Views, sequences: Sequence[Any], rank: NDArray[np.int64]) -> list[Mask]:
-        """Draw which tokens stay of this process's sequences: by the same draws for the whole batch in all of them."""
-        lengths = [len(sequence) for sequence in sequences]
-        if self.ranks.alone:
-            return views.masks(lengths, self.rng)
-        own = rank == self.ranks.rank
-        everyone = np.zeros((2, len(rank)), dtype=np.int64)
-        for other, told in enumerate(self.ranks.every(lengths)):
-            if (rank == other).any():
-                everyone[:, rank == other] = np.reshape(told, (2, -1))
-        masks = views.masks(everyone.ravel().tolist(), self.rng)
-        chosen = [mask for mask, mine in zip(masks, np.tile(own, 2), strict=True) if mine]
-        return chosen or [slice(None)] * len(sequences)
-
     def _renewed(self, labels: Tensor, prediction: Prediction) -> Renewal:
         """Renew the labels by what the network predicts, or beside it."""
         with self.progress.stage("renew"):
@@ -404,7 +363,7 @@ class _Training:
         if self.cache and self.config.cache_folder:
             with self.progress.stage("keep"):
                 self.cache.save()
-        self.cache = None  # nobody learns any more
+        self.cache, self.batches = None, iter(())  # nobody learns any more
         if self.ranks.largest(len(self.all_tokens) - len(self.tokens)) > 0:
             with self.progress.stage("predict"):
                 prediction = network.predict(self.all_tokens, self.progress.advance)
@@ -417,20 +376,6 @@ class _Training:
         return TrainResult(
             network.eval(), final, b, self.history, self.losses, self.step, self.n_learners, settled, self.count
         )
-
-
-class _Batch(NamedTuple):
-    """The part of a batch that this process has.
-
-    Attributes:
-        rows: which of its texts.
-        views: their first and then their second views, as sequences.
-        counts: how many texts of the batch each process has.
-    """
-
-    rows: NDArray[np.int64]
-    views: list[Any]
-    counts: list[int]
 
 
 def _given(values: Tensor | None) -> Tensor:
@@ -472,22 +417,3 @@ def _matched(labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters:
     """
     common = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
     return np.asarray(linear_sum_assignment(-common)[1], dtype=np.int64)
-
-
-def _learners(
-    texts: Sequence[str], n_clusters: int, most: int, rng: np.random.Generator, ranks: Ranks
-) -> Sequence[int]:
-    """Return which of this process's texts train: all, or those among a random sample of `most` of all processes'."""
-    counts = ranks.every(len(texts))
-    total, start = sum(counts), sum(counts[: ranks.rank])
-    if most == 0 or total <= most:
-        return range(len(texts))
-    sample = np.sort(rng.choice(total, size=most, replace=False)) - start
-    rows: list[int] = sample[(sample >= 0) & (sample < len(texts))].tolist()
-    distinct = int(ranks.total(len({texts[i] for i in rows})))
-    if distinct < n_clusters:
-        raise InputError(
-            f"max_texts={most} leaves {distinct} distinct texts to find {n_clusters} clusters in; raise it"
-        )
-    logger.info("training on a random sample of %d of %d texts", most, total)
-    return rows
