@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -205,3 +208,20 @@ def test_engines_take_predict_batch_as_it_is(local_ray: Any, model: RSTC) -> Non
     for kind in ("pyarrow", "pandas", "numpy"):
         rows = local_ray.data.from_pandas(table).map_batches(model.predict_batch, batch_format=kind).to_pandas()
         assert rows["cluster"].fillna(-1).astype(int).tolist() == [-1 if c is pd.NA else c for c in expected]
+
+
+def test_eight_processes_share_one_model(finished_run: Path, tickets: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in sorted(finished_run.rglob("*")) if path.is_file()}
+    outs = [str(tmp_path / f"labelled{number}.csv") for number in range(8)]
+    command = ["predict", str(finished_run), str(tickets), "--text-column", "text"]
+    ran = subprocess.run(
+        [sys.executable, Path(__file__).parent / "crowding.py", json.dumps({"command": command, "outs": outs})],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.stdout.splitlines()[-1] == json.dumps([0] * 8), ran.stderr
+    results = {Path(out).read_bytes() for out in outs}
+    assert len(results) == 1
+    assert pd.read_csv(outs[0])["cluster"].tolist() == pd.read_csv(finished_run / "clusters.csv")["cluster"].tolist()
+    assert {path: path.read_bytes() for path in sorted(finished_run.rglob("*")) if path.is_file()} == before

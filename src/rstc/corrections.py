@@ -123,7 +123,9 @@ class _Opened:
                 shutil.copytree(self.original, new / FOUND_MODEL, copy_function=_linked)
             run.save(new)
             model.save(new / MODEL)
-            write_clusters(new, [_corrected_rows(self.rows, run, shares)], run.summary["input"]["format"])
+            source = run.summary["input"]
+            rows = _corrected_rows(self.rows, run, shares)
+            write_clusters(new, [rows], source["format"], harmless=source.get("guard_formulas", False))
             write_page(new, run)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
+import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,10 +35,12 @@ def check_writable(path: Path) -> None:
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
     """Yield a temporary name for a file that takes the place of `path` if all goes well and vanishes if not."""
+    path = path.resolve()  # what a link leads to is replaced, not the link
     temporary = _beside(path, "tmp")
     try:
         yield temporary
         os.replace(temporary, path)
+        _through_to_disk(path.parent)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     finally:
@@ -46,7 +50,7 @@ def replaced_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def replaced_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder that takes the place of `path` if all goes well and vanishes if not."""
-    path = path.absolute()
+    path = path.resolve()  # what a link leads to is replaced, not the link
     new, old = _beside(path, "tmp"), _beside(path, "old")
     try:
         new.mkdir(parents=True)
@@ -54,6 +58,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
         if path.exists():
             path.rename(old)
         new.rename(path)
+        _through_to_disk(path.parent)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     finally:
@@ -63,9 +68,53 @@ def replaced_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def clear_leftovers(path: Path) -> None:
+    """Remove what processes of this machine that were killed left beside a path; what they put aside comes back."""
+    path = path.resolve()
+    for left in sorted(path.parent.glob(f".{glob.escape(path.name)}.{_HOST}-*.*")):
+        owner, _, ending = left.name.removeprefix(f".{path.name}.{_HOST}-").partition(".")
+        if not owner.isdecimal() or ending not in _ENDINGS or _runs(int(owner)):
+            continue
+        if ending == "old" and not path.exists():
+            left.rename(path)
+        elif left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:6]  # folders may be shared by machines
+_ENDINGS = ("tmp", "old")
+
+
 def _beside(path: Path, ending: str) -> Path:
     """Return a hidden name in the same folder, where a rename is one step of the file system."""
-    return path.with_name(f".{path.name}.{os.getpid()}.{ending}")
+    return path.with_name(f".{path.name}.{_HOST}-{os.getpid()}.{ending}")
+
+
+def _runs(process: int) -> bool:
+    """Tell whether there is such a process."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
+
+
+def _through_to_disk(folder: Path) -> None:
+    """Have a folder's new names written to the disk, where the system can; a crash right after keeps them."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
 
 
 def user_cache() -> Path:

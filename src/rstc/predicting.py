@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,6 +34,7 @@ def predict_file(
     format: str | None = None,
     encoding: str = "utf-8",
     device: str = "auto",
+    guard_formulas: bool = False,
     listener: Listener | None = None,
 ) -> tuple[int, int]:
     """Label the texts of a file with a saved model, a piece at a time; return the numbers of rows and of texts."""
@@ -52,7 +53,7 @@ def predict_file(
     check_other_file(path, out)
     column = find_text_column(first, text_column or _trained_column(folder, first))
     model = RSTC.load(find_model(folder), device)
-    return _written(model, itertools.chain([first], pieces), column, out, target, listener)
+    return _written(model, itertools.chain([first], pieces), column, out, target, guard_formulas, listener)
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ def predict_files(
     text_column: str | None = None,
     encoding: str = "utf-8",
     device: str = "auto",
+    guard_formulas: bool = False,
     engine: Engine | None = None,
     listener: Listener | None = None,
 ) -> PartsLabelled:
@@ -115,15 +117,18 @@ def predict_files(
         text_column: that holds the texts; by default the one that the model was trained on.
         encoding: of text files.
         device: to compute on.
+        guard_formulas: whether cells of CSV files that a spreadsheet would take for a formula get an apostrophe.
         engine: who goes through the parts; by default this process, one after the other (rstc.by_ray has another).
         listener: called with ("predict", parts done, parts to do).
     """
     model = find_model(folder)
     made_by = {"model": read_description(model)["checksum"], "text_column": text_column, "encoding": encoding}
+    if guard_formulas:
+        made_by["guard_formulas"] = "yes"
     parts = _parts(pattern, out)
     _check_same_maker(out, made_by)
     todo = [part for part in parts if not _is_done(part)]
-    labeller = Labeller(str(model.absolute()), text_column, encoding, device)
+    labeller = Labeller(str(model.absolute()), text_column, encoding, device, guard_formulas)
     rows = texts = 0
     problems = []
     for done, found in enumerate((engine or _here)(labeller, todo), start=1):
@@ -146,6 +151,7 @@ class Labeller:
     text_column: str | None
     encoding: str
     device: str
+    guard_formulas: bool = False
 
     def opened(self) -> Callable[[Part], Labelled]:
         """Load the model; return what labels a part."""
@@ -162,10 +168,10 @@ class Labeller:
             pieces = itertools.chain([first], pieces)
             if not is_address(part.target):
                 Path(part.target).parent.mkdir(parents=True, exist_ok=True)
-                return Labelled(part, *_written(model, pieces, column, Path(part.target), kind))
+                return Labelled(part, *_written(model, pieces, column, Path(part.target), kind, self.guard_formulas))
             with TemporaryDirectory() as folder:
                 local = Path(folder) / Path(part.target).name
-                found = _written(model, pieces, column, local, kind)
+                found = _written(model, pieces, column, local, kind, self.guard_formulas)
                 put(local, part.target)
                 return Labelled(part, *found)
         except InputError as problem:
@@ -179,11 +185,17 @@ def _here(labeller: Labeller, parts: list[Part]) -> Iterator[Labelled]:
 
 
 def _written(
-    model: RSTC, pieces: Iterable[pd.DataFrame], column: str, out: Path, format: str, listener: Listener | None = None
+    model: RSTC,
+    pieces: Iterable[pd.DataFrame],
+    column: str,
+    out: Path,
+    format: str,
+    guard_formulas: bool,
+    listener: Listener | None = None,
 ) -> tuple[int, int]:
     """Write pieces of a table with clusters; return the numbers of rows and of texts."""
     rows = present = 0
-    with table_writer(out, format) as write:
+    with table_writer(out, format, guard_formulas) as write:
         for table in pieces:
             texts = texts_of(table, column)
             assigned = model.assign(texts)
@@ -218,7 +230,7 @@ def _is_done(part: Part) -> bool:
     return exists(part.target) and modified(part.target) >= modified(part.source)
 
 
-def _check_same_maker(out: str, made_by: dict[str, str | None]) -> None:
+def _check_same_maker(out: str, made_by: Mapping[str, str | None]) -> None:
     """Refuse a folder that holds what another model made; note which model this is."""
     note = joined(out, MADE_BY)
     if exists(note):

@@ -13,23 +13,28 @@ import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rstc.errors import InputError, first_line
 from rstc.files import replaced_file
+from rstc.formulas import SPREADSHEETS, without_formulas
 from rstc.remote import is_address, is_file, opened
 
 SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "parquet": ".parquet", "txt": ".txt"}
 _FORMATS = {suffix: format for format, suffix in SUFFIXES.items()} | {".ndjson": "jsonl", ".pq": "parquet"}
 STANDARD_INPUT = "-"
 PLAIN_TEXT_COLUMN = "text"
+MOST_COLUMNS = 10_000
+LARGEST_PIECE = 2**31  # bytes that the texts of one piece may unpack to
 
 csv.field_size_limit(2**31 - 1)  # a cell may hold a long text; the module's own limit is 131,072 characters
 
@@ -87,9 +92,17 @@ def stream_tables(path: str, format: str, encoding: str = "utf-8", rows: int = 1
 
 
 @contextmanager
-def table_writer(path: Path, format: str) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Yield a function that appends a table to the file; the file appears, complete, only at the end."""
+def table_writer(path: Path, format: str, harmless: bool = False) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Yield a function that appends a table to the file; the file appears, complete, only at the end.
+
+    What is to be harmless in a spreadsheet is written with an apostrophe before each cell that it would take for a
+    formula; formats that no spreadsheet opens stay as they are. `with_formulas` takes it away again.
+    """
     try:
+        if harmless and format in SPREADSHEETS:
+            with table_writer(path, format) as write:
+                yield lambda table: write(without_formulas(table))
+            return
         with replaced_file(path) as temporary, _WRITERS[format](temporary) as write:
             yield write
     except pa.ArrowException as problem:
@@ -156,16 +169,21 @@ def _read_json_lines(path: str, encoding: str, rows: int) -> Iterator[pd.DataFra
             if line.strip():
                 records.append(_parse_record(path, number, line))
             if len(records) == rows:
-                yield pd.DataFrame(records, dtype=object)
+                yield _of_records(path, records)
                 records = []
         if records:
-            yield pd.DataFrame(records, dtype=object)
+            yield _of_records(path, records)
+
+
+def _of_records(path: str, records: list[dict[str, Any]]) -> pd.DataFrame:
+    _check_names(path, list(dict.fromkeys(name for record in records for name in record)))
+    return pd.DataFrame(records, dtype=object)
 
 
 def _parse_record(path: str, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # a ValueError also of numbers with thousands of digits
         raise InputError(f"line {number} of {_name(path)} is not JSON: {first_line(problem)}") from problem
     if not isinstance(record, dict):
         raise InputError(f"line {number} of {_name(path)} is not a JSON object")
@@ -187,11 +205,40 @@ def _without_surrogates(value: Any) -> Any:
 
 def _read_parquet(path: str, encoding: str, rows: int) -> Iterator[pd.DataFrame]:
     with _parquet_source(path) as source, pq.ParquetFile(source) as file:
-        _check_names(path, file.schema_arrow.names)
-        batches = file.iter_batches(batch_size=rows) if file.metadata.num_rows else [file.schema_arrow.empty_table()]
-        for batch in batches:
-            # Pandas' own notes in the file would turn a column into an index that is lost when written.
-            yield batch.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+        schema = file.schema_arrow
+        _check_names(path, schema.names)
+        if not file.metadata.num_rows:
+            yield _to_pandas(schema.empty_table())
+            return
+        # A few bytes can stand for a long text in every row; as a dictionary it can be measured before it is unpacked.
+        long = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_binary(field.type)]
+        packed = pq.ParquetFile(source, read_dictionary=long) if long else file
+        with packed:
+            for batch in packed.iter_batches(batch_size=rows):
+                yield _to_pandas(_unpacked(path, batch, schema))
+
+
+def _unpacked(path: str, batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+    """Return a batch with its texts written out, unless that would take the memory."""
+    columns = []
+    for column, field in zip(batch.columns, schema, strict=True):
+        if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(field.type):
+            lengths = pc.binary_length(column.dictionary).take(column.indices)
+            size = pc.sum(lengths.cast(pa.int64())).as_py() or 0
+            if size > LARGEST_PIECE:
+                raise InputError(
+                    f"{_name(path)} unpacks to {size / 1e9:.1f} GB in {len(column):,} rows of column {field.name!r}"
+                )
+            column = column.dictionary_decode().cast(field.type)
+        column.validate(full=True)  # what a damaged file says may be no text at all
+        columns.append(column)
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _to_pandas(table: pa.Table) -> pd.DataFrame:
+    # Pandas' own notes in the file would turn a column into an index that is lost when written.
+    frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+    return frame
 
 
 def _parquet_source(path: str) -> AbstractContextManager[Any]:
@@ -336,8 +383,10 @@ _WRITERS: dict[str, Callable[[Path], AbstractContextManager[Append]]] = {
 }
 
 
-def _check_names(path: str, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+def _check_names(path: str, names: Sequence[str]) -> None:
+    if len(names) > MOST_COLUMNS:
+        raise InputError(f"{_name(path)} has {len(names):,} columns; at most {MOST_COLUMNS:,} are read")
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(f"{_name(path)} has more than one column called {twice[0]!r}; rename them first")
 

@@ -64,9 +64,15 @@ def clean(value: Any) -> str | None:
 
 
 def as_texts(X: Any) -> list[str | None]:
-    """Return given texts as a list, None where one is missing or empty."""
+    """Return given texts as a list, None where one is missing or empty.
+
+    They may be a list, an array, or a column or a table of pandas, polars, pyarrow or Hugging Face datasets.
+    """
     if isinstance(X, (str, bytes)):
         raise InputError("texts must be a list of strings, got a single string")
+    X = _as_pandas(X)
+    if isinstance(X, pd.DataFrame):
+        X = X[_text_column(X)]
     if getattr(X, "ndim", 1) != 1:
         raise InputError(f"texts must be one-dimensional, got an array of shape {X.shape}")
     texts = []
@@ -76,6 +82,34 @@ def as_texts(X: Any) -> list[str | None]:
             raise InputError(f"texts must be strings, but text {i} is {value!r}")
         texts.append(text)
     return texts
+
+
+def column_of(X: Any) -> str | None:
+    """Return which column of a given table holds the texts; None where it is no table."""
+    X = _as_pandas(X)
+    if isinstance(X, pd.DataFrame):
+        return _text_column(X)
+    return str(X.name) if isinstance(X, pd.Series) and X.name is not None else None
+
+
+def index_of(X: Any) -> pd.Index[Any] | None:
+    """Return the index that texts came with; None where they had none."""
+    return X.index if isinstance(X, (pd.Series, pd.DataFrame)) else None
+
+
+def _as_pandas(X: Any) -> Any:
+    """Return what other libraries hold as pandas would; each of them knows how."""
+    if isinstance(X, (pd.Series, pd.DataFrame)) or not hasattr(X, "to_pandas"):
+        return X
+    return X.to_pandas()
+
+
+def _text_column(table: pd.DataFrame) -> str:
+    try:
+        return find_text_column(table)
+    except InputError as problem:
+        said = str(problem).replace("choose one with --text-column", "give one of them, as X['name']")
+        raise InputError(said.replace(" with --text-column", ", as X['name']")) from None
 
 
 def check_free_names(table: pd.DataFrame) -> None:

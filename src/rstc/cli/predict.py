@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Device, Encoding, Format, TextColumn, note_plain_input
+from rstc.cli.options import Device, Encoding, Format, GuardFormulas, TextColumn, note_guarded, note_plain_input
 from rstc.errors import InputError
 
 
@@ -25,6 +25,7 @@ def predict(
     format: Format = None,
     encoding: Encoding = "utf-8",
     device: Device = "auto",
+    guard_formulas: GuardFormulas = False,
     engine: Annotated[
         str, typer.Option("--engine", help="Who labels many files: local, this process; ray, a worker a processor.")
     ] = "local",
@@ -59,7 +60,7 @@ def predict(
     if many:
         if format is not None:
             raise InputError("of many files the format is told by their endings; leave --format out")
-        _predict_many(folder, file, out, text_column, encoding, device, engine, workers)
+        _predict_many(folder, file, out, text_column, encoding, device, guard_formulas, engine, workers)
         return
     note_plain_input(file, format)
     with shown_progress() as listener:
@@ -73,8 +74,11 @@ def predict(
             format=format,
             encoding=encoding,
             device=device,
+            guard_formulas=guard_formulas,
             listener=listener,
         )
+        from rstc.tables import format_of
+    note_guarded(guard_formulas, format_of(out))
     output.print(f"{rows:,} rows written to {out}{_without_text(rows, texts)}", highlight=False, markup=False)
 
 
@@ -85,6 +89,7 @@ def _predict_many(
     text_column: str | None,
     encoding: str,
     device: str,
+    guard_formulas: bool,
     engine: str,
     workers: int | None,
 ) -> None:
@@ -106,6 +111,7 @@ def _predict_many(
             text_column=text_column,
             encoding=encoding,
             device=device,
+            guard_formulas=guard_formulas,
             engine=by,
             listener=listener,
         )

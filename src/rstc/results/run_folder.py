@@ -7,6 +7,7 @@ report.html         the result as a page
 model/              the trained model
 edits.json          corrections, where somebody made any
 model-found/        the model from before corrections were applied, where they were
+checkpoints/        where a run is that is not finished
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.files import check_writable, replaced_file, replaced_folder
+from rstc.files import check_writable, clear_leftovers, replaced_file, replaced_folder
+from rstc.formulas import SPREADSHEETS, with_formulas
 from rstc.results.edits import EDITS, read_log
 from rstc.results.flat import Places
 from rstc.tables import SUFFIXES, read_table, table_writer
@@ -34,6 +36,7 @@ FOUND_MODEL = "model-found"
 CLUSTERS = "clusters"
 POINTS = "points.parquet"
 REPORT = "report.html"
+CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,17 @@ class Points:
 
 
 def check_target(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds something else, or an earlier run that is not to be overwritten."""
+    """Refuse a folder that holds something else, or an earlier run that is not to be overwritten.
+
+    What processes that were killed there left behind goes, but for their checkpoints.
+    """
     check_writable(out)
+    clear_leftovers(out)
     if not out.exists():
         return
     if not out.is_dir():
         raise InputError(f"{out} exists and is not a folder")
-    names = {path.name for path in out.iterdir()}
+    names = {path.name for path in out.iterdir()} - {CHECKPOINTS}
     if not names:
         return
     ours = {SUMMARY, POINTS, REPORT, MODEL, FOUND_MODEL, EDITS, *(CLUSTERS + suffix for suffix in SUFFIXES.values())}
@@ -82,13 +89,14 @@ def write_run(
     save_model: Callable[[Path], None],
     summarise: Callable[[], dict[str, Any]],
     make_page: Callable[[dict[str, Any]], str],
+    harmless: bool = False,
 ) -> None:
     """Write a run's folder, the rows in pieces; it appears complete or not at all.
 
     The summary comes late: it tells how long that took.
     """
     with replaced_folder(out) as new:
-        write_clusters(new, tables, format)
+        write_clusters(new, tables, format, harmless)
         write_points(new, points)
         save_model(new / MODEL)
         summary = summarise()
@@ -96,9 +104,9 @@ def write_run(
         (new / REPORT).write_text(make_page(summary), encoding="utf-8")
 
 
-def write_clusters(folder: Path, tables: Iterable[pd.DataFrame], format: str) -> None:
-    """Write clusters.<format> from pieces of a table."""
-    with table_writer(folder / f"{CLUSTERS}{SUFFIXES[format]}", format) as write:
+def write_clusters(folder: Path, tables: Iterable[pd.DataFrame], format: str, harmless: bool = False) -> None:
+    """Write clusters.<format> from pieces of a table; if asked, so that a spreadsheet finds no formulas in it."""
+    with table_writer(folder / f"{CLUSTERS}{SUFFIXES[format]}", format, harmless) as write:
         for table in tables:
             write(table)
 
@@ -112,6 +120,8 @@ def read_rows(folder: Path, source: dict[str, Any], points: Points) -> pd.DataFr
         texts[points.rows] = points.texts
         return pd.DataFrame({"text": texts})
     table = read_table(str(path), format)
+    if source.get("guard_formulas") and format in SPREADSHEETS:
+        table = with_formulas(table)
     there = [text for text in texts_of(table, text_column) if text is not None]
     if len(table) != n_rows or there != points.texts:
         raise InputError(f"{path} does not hold the rows of the run in their order; bring them back, and sort a copy")
