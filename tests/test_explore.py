@@ -126,6 +126,19 @@ def test_another_name_for_this_machine_is_refused(server: ExploreServer) -> None
     assert ask(server, "GET", f"/{server.token}/", Host=f"localhost:{port}")[0] == 200
 
 
+def test_a_page_of_another_site_is_refused(server: ExploreServer, run_folder: Path) -> None:
+    port, body = server.server_address[1], {"do": "merge", "cluster": 1, "into": 0}
+    for origin in ("https://evil.example", f"http://evil.example:{port}", "null", f"https://127.0.0.1:{port}"):
+        asked = {"X_Token": server.token, "Origin": origin}
+        assert ask(server, "POST", f"/{server.token}/edits", body, **asked)[0] == 404
+        status, _, headers = ask(server, "OPTIONS", f"/{server.token}/edits", **asked)
+        assert status >= 400, "a browser that asks first is not encouraged"
+        assert not any(name.lower().startswith("access-control") for name in dict(headers))
+    assert read_log(run_folder).edits == ()
+    own = {"X_Token": server.token, "Origin": f"http://127.0.0.1:{port}"}
+    assert ask(server, "POST", f"/{server.token}/edits", body, **own)[0] == 200
+
+
 def test_an_address_that_means_all_of_them_is_refused(run_folder: Path) -> None:
     with pytest.raises(InputError, match="no address to ask for"):
         ExploreServer(Exploration(run_folder), "0.0.0.0")

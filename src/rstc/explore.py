@@ -1,8 +1,8 @@
 """A run's page with corrections: a small server for one person at this machine.
 
 Whoever knows the address may correct: it holds a token that is drawn anew each time. A request must
-name this very server as its host, so that no other site's name can be made to lead here, and corrections must carry the
-token in a header, which no other site's page can send.
+name this very server as its host, so that no other site's name can be made to lead here, must not come from another
+site's page, and corrections must carry the token in a header, which no such page can send.
 """
 
 from __future__ import annotations
@@ -171,6 +171,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Return what is asked for below the token; None where the token or the host is not ours."""
         parts = self.path.partition("?")[0].split("/")
         if self.headers.get("Host", "").lower() not in self.server.hosts or len(parts) != 3:
+            return None
+        origin = self.headers.get("Origin")
+        if origin is not None and origin.lower().removeprefix("http://") not in self.server.hosts:
             return None
         return parts[2] if secrets.compare_digest(parts[1].encode(), self.server.token.encode()) else None
 
