@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -16,22 +15,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # others' way. Set before torch is imported, which reads it once.
     os.environ["OMP_NUM_THREADS"] = "1"
 
+from tiny import build_tiny_encoder, make_texts
+
 DESKTOP = (1300, 900)
-
-TOPICS = {
-    "parcel": ["parcel", "late", "courier", "van", "depot", "tracking", "doorstep", "driver"],
-    "password": ["password", "login", "reset", "account", "locked", "code", "username", "email"],
-    "refund": ["refund", "money", "bank", "returned", "paid", "receipt", "credit", "transfer"],
-    "recipe": ["soup", "onion", "garlic", "pepper", "boil", "pan", "oven", "flour"],
-}
-
-
-def make_texts(sizes: dict[str, int], seed: int = 0) -> tuple[list[str], list[str]]:
-    """Return texts of five random words of their topic, and the topics."""
-    rng = np.random.default_rng(seed)
-    topics = [topic for topic, size in sizes.items() for _ in range(size)]
-    rng.shuffle(topics)
-    return [" ".join(rng.choice(TOPICS[topic], 5)) for topic in topics], topics
 
 
 @pytest.fixture(scope="session")
@@ -41,45 +27,8 @@ def texts_and_topics() -> tuple[list[str], list[str]]:
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Build a two-layer BERT with random weights and a vocabulary of its own; return its folder."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    folder = tmp_path_factory.mktemp("tiny")
-    words = [word for topic in TOPICS.values() for word in topic]
-    letters = [chr(c) for c in range(97, 123)]
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    vocabulary = {piece: i for i, piece in enumerate([*special, *words, *letters, *("##" + c for c in letters)])}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
-    bert = folder / "bert"
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(bert)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        config = BertConfig(
-            vocab_size=len(vocabulary),
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=64,
-            max_position_embeddings=64,
-        )
-        bert_model = BertModel(config)
-        with torch.no_grad():  # words of one topic lie together, as a trained encoder would have them
-            for topic in TOPICS.values():
-                rows = [vocabulary[word] for word in topic]
-                bert_model.embeddings.word_embeddings.weight[rows] = torch.randn(32) + 0.5 * torch.randn(len(rows), 32)
-        bert_model.save_pretrained(bert)
-    transformer = Transformer(str(bert))
-    model = SentenceTransformer(modules=[transformer, Pooling(32, pooling_mode="mean")], device="cpu")
-    model.save(str(folder / "model"), create_model_card=False)
-    return str(folder / "model")
+    """Build a tiny encoder; return its folder."""
+    return build_tiny_encoder(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture

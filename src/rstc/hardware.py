@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,3 +116,22 @@ def seeded(device: torch.device, seed: int) -> Iterator[None]:
         finally:
             if before is not None:
                 torch.mps.set_rng_state(before)
+
+
+def generator_states(device: torch.device) -> dict[str, torch.Tensor]:
+    """Return where torch's generators of the CPU and of the device are."""
+    states = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        states["mps"] = torch.mps.get_rng_state()
+    return states
+
+
+def set_generator_states(states: Mapping[str, torch.Tensor], device: torch.device) -> None:
+    """Let torch's generators go on from there."""
+    torch.set_rng_state(states["cpu"])
+    if "cuda" in states and device.type == "cuda":
+        torch.cuda.set_rng_state(states["cuda"], device)
+    elif "mps" in states and device.type == "mps":
+        torch.mps.set_rng_state(states["mps"])
