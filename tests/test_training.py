@@ -186,11 +186,11 @@ def test_an_encoder_that_does_not_learn_embeds_the_texts_once(
 
 def test_a_sample_of_the_texts_trains_and_all_are_labelled(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     texts, topics = texts_and_topics
-    result = run(texts, quick, max_texts=70, max_steps=40)
+    result = run(texts, quick, max_fit_texts=70, max_steps=40)
     assert result.n_trained == 70
     assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.8, "of one topic it has seen three texts"
-    with pytest.raises(InputError, match="max_texts=3 leaves 3 distinct texts to find 4 clusters in"):
-        run(texts, quick, max_texts=3)
+    with pytest.raises(InputError, match="max_fit_texts=3 leaves 3 distinct texts to find 4 clusters in"):
+        run(texts, quick, max_fit_texts=3)
 
 
 @pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])

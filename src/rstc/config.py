@@ -84,7 +84,10 @@ class Config:
     stop_interval: int = 50  # ...between two renewals that are at least this many steps apart
 
     # the machine
-    max_texts: int = 100_000  # of more texts than this, a random sample trains and the rest is predicted; 0: no limit
+    max_fit_texts: int = (
+        100_000  # of more texts a sample trains that has room for the rare, the rest is predicted; 0: all
+    )
+    memory_gb: float = 0.0  # what a run may take, by an estimate before it starts; 0: what is free
     device: str = "auto"  # cpu, cuda, cuda:1, mps; auto: a GPU where there is one
     precision: Precision = "auto"  # of the encoder's arithmetic; auto: bfloat16 where the hardware has it
     cache_mb: int = 1024  # memory for what the frozen layers gave; beyond it a temporary file takes over
@@ -145,8 +148,9 @@ _AT_LEAST: dict[str, float] = {
     "max_steps": 1,
     "max_epochs": 0,
     "stop_interval": 1,
-    "max_texts": 0,
+    "max_fit_texts": 0,
     "cache_mb": 0,
+    "memory_gb": 0,
 }
 _HINTS = typing.get_type_hints(Config)
 _CHOICES = {
@@ -207,7 +211,7 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         encoder_lr=5e-6,
         max_steps=3000,
         max_epochs=0,
-        max_texts=0,
+        max_fit_texts=0,
     )
 
 

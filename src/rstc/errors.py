@@ -32,11 +32,11 @@ class MissingTextWarning(RstcWarning):
 class CollapseWarning(RstcWarning):
     """Many of the clusters that were asked for ended up empty."""
 
-    def __init__(self, found: int, asked: int) -> None:
+    def __init__(self, found: int, asked: int, eps2: float | str, start: str) -> None:
         self.found = found
         super().__init__(
-            f"only {found} of {asked} clusters hold a text; a larger eps2 keeps more of them, a smaller number of "
-            "clusters may fit the data better"
+            f"only {found} of {asked} clusters hold a text; a larger eps2 (now {eps2}) keeps more of them, another "
+            f"start (now {start}) finds others, and a smaller number of clusters may fit the data better"
         )
 
 
@@ -47,6 +47,20 @@ class CacheWarning(RstcWarning):
         super().__init__(
             f"{folder} has no room for more than {kept / 1e9:.1f} GB of what the frozen layers gave ({problem}); the "
             "rest is computed each time, unless TMPDIR names a larger disk or cache_mb allows more memory"
+        )
+
+
+class CheckpointWarning(RstcWarning):
+    """Where a run is could not be kept, or what was kept of it cannot be read."""
+
+
+class RetryWarning(RstcWarning):
+    """Training left the finite numbers and was taken up again with smaller steps."""
+
+    def __init__(self, step: int, again_from: int, factor: float) -> None:
+        super().__init__(
+            f"the loss was not a finite number at step {step}; training went back to step {again_from} and goes on "
+            f"with learning rates {factor:g} times as large"
         )
 
 

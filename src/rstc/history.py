@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,12 +39,16 @@ class Renewal:
 class MeanLosses:
     """The mean of L_C and L_I over some steps."""
 
-    def __init__(self) -> None:
-        self._losses: list[tuple[float, float]] = []
+    def __init__(self, losses: Iterable[tuple[float, float]] = ()) -> None:
+        self._losses = list(losses)
 
     def add(self, L_C: float, L_I: float) -> None:
         """Take the losses of one more step."""
         self._losses.append((L_C, L_I))
+
+    def told(self) -> list[tuple[float, float]]:
+        """Return what it was told."""
+        return list(self._losses)
 
     def means(self) -> tuple[float | None, float | None]:
         """Return both means; None without steps."""

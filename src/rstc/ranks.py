@@ -190,7 +190,8 @@ _SIGNS_OF_AN_END = ("Connection closed", "Connection reset", "Broken pipe", "glo
 def _ended(*_: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     raise InputError(
-        "a process that shares this run ended before its time; nothing was written, start it again"
+        "a process that shares this run ended before its time; the same command, with any number of processes, goes on "
+        "from the last renewal of the labels"
     ) from None
 
 

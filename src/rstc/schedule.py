@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
+from rstc.checkpoints import Snapshot
 from rstc.config import Config
 from rstc.ranks import ALONE, Ranks
 
@@ -49,6 +51,18 @@ class StopTest:
     def __init__(self, interval: int, ranks: Ranks = ALONE) -> None:
         self._interval, self._ranks = interval, ranks
         self._last: tuple[int, Tensor] | None = None
+
+    def snapshot(self) -> Snapshot:
+        """Return the last test."""
+        if self._last is None:
+            return Snapshot({"step": None}, {})
+        everything = self._ranks.rows_at_first(self._last[1])
+        return Snapshot({"step": self._last[0]}, {} if everything is None else {"clusters": everything.numpy()})
+
+    def restore(self, snapshot: Snapshot, own: slice) -> None:
+        """Go on from a test, of this process's own texts among all."""
+        step = snapshot.facts["step"]
+        self._last = None if step is None else (step, torch.from_numpy(snapshot.arrays["clusters"][own].copy()))
 
     def share_changed(self, step: int, clusters: Tensor) -> float | None:
         """Return the share of texts that changed their cluster since the last test; None where it is too soon."""

@@ -11,9 +11,11 @@ that are found anew are looked for by the first process, which is given the embe
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,26 +26,42 @@ from torch.nn import functional as F
 
 from rstc.asked import Within
 from rstc.batching import Batches, Draws
+from rstc.checkpoints import Checkpoints, Snapshot, draws_state
 from rstc.config import Config
-from rstc.errors import InputError
+from rstc.course import Course, End
+from rstc.errors import InputError, RetryWarning
 from rstc.hardware import seeded
 from rstc.history import MeanLosses, Renewal, contrast_entry, renewal_entry
-from rstc.learners import choose_learners
+from rstc.learners import choose_learners, own_rows
 from rstc.progress import Progress
-from rstc.pseudo_labels.count import Count, count_clusters
+from rstc.pseudo_labels.count import Count, count_clusters, read_count
 from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
+from rstc.pseudo_labels.known import UNKNOWN
+from rstc.pseudo_labels.marginals import suggested_eps2
 from rstc.pseudo_labels.renewal import TransportedLabels
 from rstc.pseudo_labels.words import read_words
 from rstc.ranks import ALONE, Ranks
-from rstc.representation.contrasts import Contrasts, spread
 from rstc.representation.encoder import Encoder
 from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.network import Network, Prediction
 from rstc.representation.states import StateCache
+from rstc.representation.stepping import NotFiniteError, Steps
 from rstc.representation.teaching import give_head_start, teach_by_heart
 from rstc.representation.views import Views
+from rstc.same_run import run_facts
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
+from rstc.stopping import Stopped
+
+SLOWER = 0.1  # learning rates after a step that left the finite numbers, beside those before
+
+
+class Begin(NamedTuple):
+    """A model from which training goes on: its network, and where it puts the texts, (N,)."""
+
+    network: Network
+    labels: NDArray[np.int64]
+
 
 Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
@@ -62,6 +80,7 @@ class TrainResult:
         n_trained: how many texts trained.
         settled: whether the stop test ended the training, rather than the step limit.
         count: how the number of clusters was found; None where it was given.
+        order: which number each cluster had while training, (C,): the known class that it is, if there is one.
     """
 
     network: Network
@@ -72,7 +91,8 @@ class TrainResult:
     steps: int
     n_trained: int
     settled: bool
-    count: Count | None = None
+    count: Count | None
+    order: NDArray[np.int64]
 
 
 def train(
@@ -85,15 +105,41 @@ def train(
     progress: Progress | None = None,
     watch: Watch | None = None,
     ranks: Ranks = ALONE,
+    checkpoints: Checkpoints | None = None,
+    known: NDArray[np.int64] | None = None,
+    begin: Begin | None = None,
 ) -> TrainResult:
     """Cluster texts: train the encoder and its heads on labels that they help to make.
 
     The number of clusters is given, or the fewest and the most, within which the texts decide. Of several processes
-    each gives its own texts and gets the prediction of these; all give the same generator.
+    each gives its own texts and gets the prediction of these; all give the same generator. With checkpoints, where the
+    run is is kept at each renewal and when it is stopped, and a run that was begun before goes on from there. Of some
+    texts the class may be known, -1 of the others: then each class is a cluster, and there may be more. A model that
+    was trained before can go on with these texts, its clusters keeping their numbers.
     """
     progress = progress or Progress()
+    snapshot = None
+    if checkpoints:
+        run = run_facts(texts, views, encoder, n_clusters, config, rng, ranks, known)
+        snapshot = ranks.at_first(lambda: checkpoints.open(run))
     fewest = n_clusters[0] if isinstance(n_clusters, tuple) else n_clusters
-    learners = choose_learners(texts, fewest, config.max_texts, rng, ranks)
+    learners: Sequence[int] = range(len(texts))
+    if config.max_fit_texts and ranks.total(len(texts)) > config.max_fit_texts:
+        drawing = rng.spawn(1)[0]  # of its own: a run that goes on knows who learned, and draws nothing here
+        if snapshot:
+            learners = own_rows(snapshot.arrays["learners"], len(texts), ranks).tolist()
+        else:
+            with progress.stage("sample"):
+                learners = choose_learners(
+                    texts,
+                    fewest,
+                    config.max_fit_texts,
+                    lambda some: encoder.embed(encoder.tokenize(some), progress.advance),
+                    drawing,
+                    ranks,
+                ).tolist()
+                if known is not None:  # they all train: that is what they are known for
+                    learners = sorted({*learners, *np.flatnonzero(known != UNKNOWN).tolist()})
     counts = ranks.every(len(learners))
     if min(counts) == 0:
         raise InputError(f"{ranks.size} processes are more than the texts need; start fewer")
@@ -105,11 +151,30 @@ def train(
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
     with seeded(encoder.device, int(rng.integers(2**63))):
-        return _Training(texts, learners, counts, views, encoder, n_clusters, config, rng, progress, watch, ranks).run()
+        training = _Training(
+            texts,
+            learners,
+            counts,
+            views,
+            encoder,
+            n_clusters,
+            config,
+            rng,
+            progress,
+            watch,
+            ranks,
+            snapshot,
+            known,
+            begin,
+        )
+        if checkpoints is None:
+            return training.run(None)
+        with checkpoints.stopping.listening() if ranks.alone else nullcontext():
+            return training.run(checkpoints)
 
 
 class _Training:
-    """The state of one run of `train`: who learns, from what, and what has happened so far."""
+    """One run of `train`: who learns, from what, by what, and how far it has come."""
 
     def __init__(
         self,
@@ -124,22 +189,30 @@ class _Training:
         progress: Progress,
         watch: Watch | None,
         ranks: Ranks,
+        snapshot: Snapshot | None,
+        known: NDArray[np.int64] | None,
+        begin: Begin | None,
     ) -> None:
         self.config, self.encoder, self.rng, self.progress, self.ranks = config, encoder, rng, progress, ranks
-        self.watch, self.learners = watch, np.asarray(learners)
+        self.watch, self.learners = watch, np.asarray(learners, dtype=np.int64)
+        self.known = None if known is None else known[self.learners]
+        totals = ranks.every(len(texts))
+        self.first_row, self.sampled = sum(totals[: ranks.rank]), sum(counts) < sum(totals)
         ends = np.cumsum(counts)  # of the processes' learners among all, in their order
         self.n_learners = int(ends[-1])
         self.own = slice(int(ends[ranks.rank]) - len(learners), int(ends[ranks.rank]))
         lasting = rng.spawn(1)[0]
         # What is drawn for the texts themselves differs from process to process; the rest must not.
-        draws = Draws(rng, rng if ranks.alone else rng.spawn(ranks.size)[ranks.rank], lasting)
+        self.draws = Draws(rng, rng if ranks.alone else rng.spawn(ranks.size)[ranks.rank], lasting)
+        self.course = Course()
         encoder.train_layers(config.trainable_layers)
         with progress.stage("encode"):
             self.all_tokens = encoder.tokenize(texts)
             self.tokens = [self.all_tokens[i] for i in learners]
         self.cache = StateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_cut else None
-        self.E: Tensor | None = None  # of an encoder that does not learn, once it is known...
-        self.found: FirstLabels | None = None  # ...and what is found in it
+        self.E: Tensor | None = None  # of an encoder that does not learn, once it is known
+        if self.cache and (snapshot or contrast_steps(config) or not config.class_contrast):
+            self._embed()  # a kept state depends in its last bits on the company it was computed in: always this one
         asked = config.words and (config.class_contrast or isinstance(n_clusters, tuple))
         # They do not learn, so they are read once.
         said = ranks.things_at_first([texts[i] for i in learners]) if asked else None
@@ -147,39 +220,38 @@ class _Training:
         ranks.same_draws(rng)
         self.count: Count | None = None
         if isinstance(n_clusters, tuple):
-            self.count = self._counted(n_clusters)
+            self.count = read_count(snapshot.facts["count"]) if snapshot else self._counted(n_clusters)
+            assert self.count is not None
             n_clusters = self.count.n_clusters
         self.n_clusters = n_clusters
-        self.network = Network(
-            encoder,
-            ClusteringNetwork(encoder.dim, n_clusters, config.dropout),
-            ProjectingNetwork(encoder.dim, config.projection_dim),
-        )
-        self.contrasts = spread(
-            Contrasts(self.network, config.lambda_i, config.tau, ranks),
-            with_labels_always=config.class_contrast and contrast_steps(config) == 0,
-        )
+        self.before = None if begin is None else torch.from_numpy(begin.labels[self.learners])
+        head = ClusteringNetwork(encoder.dim, n_clusters, config.dropout)
+        projector = ProjectingNetwork(encoder.dim, config.projection_dim)
+        if begin:
+            projector = begin.network.projector
+            head = begin.network.cluster_head if isinstance(begin.network.cluster_head, ClusteringNetwork) else head
+        self.network = Network(encoder, head, projector)
+        always = config.class_contrast and contrast_steps(config) == 0
+        self.steps = Steps(self.network, config.encoder_lr, config.head_lr, config.lambda_i, config.tau, always, ranks)
         if not ranks.alone:
             torch.manual_seed(torch.initial_seed() + ranks.rank)  # each drops out something else
-        self.batches = iter(
-            Batches(
-                self.tokens, views.of(learners), config.batch_size, ends, encoder, self.cache, draws, ranks, progress
-            )
+        self.batches = Batches(
+            self.tokens, views.of(learners), config.batch_size, ends, encoder, self.cache, self.draws, ranks, progress
         )
-        self.optimizer = _adam(self.network, config)
-        # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
-        self.scaler = torch.amp.GradScaler(encoder.device.type, enabled=encoder.precision == torch.float16)
         self.transports: TransportedLabels | None = None
         if config.labels != "crossfit":
             self.transports = TransportedLabels(
                 config.labels, n_clusters, config.eps1, config.transport_method, rng, ranks
             )
-        self.eps2 = 0.0  # the first labels tell
+        self.stop_test = StopTest(config.stop_interval, ranks)
         self.recipe = _recipe(config)
-        self.clusters: Tensor | None = None  # at the last renewal
-        self.history: list[dict[str, Any]] = []
-        self.losses: list[tuple[float | None, float]] = []
-        self.step, self.last_step = 0, last_step(self.n_learners, config)
+        self.last_step = last_step(self.n_learners, config)
+        self.renewals = renewal_steps(self.last_step, config) | {self.last_step}
+        if snapshot:
+            self._restore(snapshot)
+        self.checkpoints: Checkpoints | None = None
+        self.good = self._snapshot()  # where it can go back to
+        self.is_saved = snapshot is not None
 
     def _counted(self, within: Within) -> Count:
         """Estimate the number of clusters in the encoder's own space.
@@ -193,26 +265,47 @@ class _Training:
                 lambda: count_clusters(_numpy(E), self.words, self.config.words, within, rng, self.progress.advance)
             )
 
-    def run(self) -> TrainResult:
-        """Go through the phases of the method."""
-        config = self.config
+    def run(self, checkpoints: Checkpoints | None) -> TrainResult:
+        """Go through the phases of the method, from wherever it is."""
+        self.checkpoints = checkpoints
+        if self.count and not self.is_saved:
+            self._save()
+        try:
+            while True:
+                try:
+                    return self._go_on()
+                except NotFiniteError as problem:
+                    self._go_back(problem)
+        except Stopped:
+            if not self.is_saved:
+                self._save()
+            raise
+
+    def _go_on(self) -> TrainResult:
+        """Go through the phases of the method that are left."""
+        config, course = self.config, self.course
         if not config.class_contrast:
             return self._run_without_labels()
-        self._contrast_only(contrast_steps(config))
-        labels = self._first_labels()
-        renewals = renewal_steps(self.last_step, config)
-        stop_test, losses = StopTest(config.stop_interval, self.ranks), MeanLosses()
+        if course.end:
+            return self._finish(self._predict(), *course.end)
+        if course.labels is None:
+            self._contrast_only(contrast_steps(config))
+            course.labels = self._first_labels() if self.before is None else self._labels_from(self.before)
+            self._keep()
         while True:
-            if self.step in renewals or self.step == self.last_step:
-                renewed = self._renewed(labels, self._predict())
-                changed = stop_test.share_changed(self.step, renewed.prediction.clusters)
+            if course.step in self.renewals and course.renewed_at < course.step:
+                renewed = self._renewed(course.labels, self._predict())
+                changed = self.stop_test.share_changed(course.step, renewed.prediction.clusters)
                 settled = changed is not None and changed < config.delta
-                self._record(losses, renewed, changed)
-                if settled or self.step == self.last_step:
-                    return self._finish(renewed.prediction, renewed.b, settled)
-                labels, losses = renewed.labels, MeanLosses()
+                self._record(renewed, changed)
+                course.labels, course.renewed_at, course.since = renewed.labels, course.step, MeanLosses()
+                if settled or course.step == self.last_step:
+                    course.end = End(renewed.b, settled)
+                    self._keep()
+                    return self._finish(renewed.prediction, *course.end)
                 del renewed  # as large as all texts times all clusters, and of no more use
-            losses.add(*self._learn(labels))
+                self._keep()
+            self._learn(course.labels)
 
     def _run_without_labels(self) -> TrainResult:
         """RSTC-I: L_I alone, then k-means in the learned space."""
@@ -232,11 +325,13 @@ class _Training:
 
     def _contrast_only(self, steps: int) -> None:
         """Take steps of L_I alone: the representation spreads before any label pulls at it."""
-        losses = MeanLosses()
-        for _ in range(min(steps, self.last_step)):
-            losses.add(*self._learn(None))
-        if steps:
-            self.history.append(contrast_entry(self.step, losses))
+        course = self.course
+        while course.step < min(steps, self.last_step):
+            self._learn(None)
+        if steps and not course.history:
+            course.history.append(contrast_entry(course.step, course.since))
+            course.since = MeanLosses()
+            self._keep()
 
     def _first_labels(self) -> Tensor:
         """Find labels and let G_p learn them, the encoder fixed."""
@@ -244,7 +339,7 @@ class _Training:
         everything = self.ranks.rows_at_first(E)
         with self.progress.stage("start"):
             found = self._found(everything)
-            self.eps2 = found.eps2
+            self.course.eps2 = found.eps2
             goal, batch, rate = config.head_start, config.batch_size, config.head_lr
             self._teach(
                 lambda head: give_head_start(
@@ -253,16 +348,26 @@ class _Training:
             )
             labels = torch.from_numpy(found.labels)[self.own]
         if config.labels == "crossfit":  # labels are a result of their own here, which training has to better
-            self._record(MeanLosses(), Renewal(self.network.judge(E), labels, labels, found.b, _facts(found)), None)
+            self._record(Renewal(self.network.judge(E), labels, labels, found.b, _facts(found)), None)
         return labels
+
+    def _labels_from(self, before: Tensor) -> Tensor:
+        """Find labels by those that a model gave before, and let it learn them; clusters keep their numbers."""
+        E, eps2 = self._embed(), self.config.eps2
+        sizes = before.bincount(minlength=self.n_clusters).numpy()
+        self.course.eps2 = suggested_eps2(sizes) if isinstance(eps2, str) else eps2
+        self._teach(lambda head: teach_by_heart(head, E, before, self.rng))  # a merged head had to be made anew
+        renewed = self._renewed(before, self.network.judge(E))
+        self._record(renewed, None)
+        return renewed.labels
 
     def _found(self, E: Tensor | None, before: Tensor | None = None) -> FirstLabels:
         """Find labels by the embeddings and the words, whatever the network says; or from those before.
 
         Both are of all texts that learn; only the first process has them and looks.
         """
-        if self.found is not None:
-            return self.found
+        if self.course.found is not None:
+            return self.course.found
         found = self.ranks.at_first(
             lambda: first_labels(
                 _numpy(E),
@@ -271,11 +376,12 @@ class _Training:
                 self.recipe,
                 self.rng,
                 None if before is None else before.numpy(),
+                self.known,
             )
         )
         self.ranks.same_draws(self.rng)
         if not self.encoder.learns:
-            self.found = found
+            self.course.found = found
         return found
 
     def _teach(self, teach: Callable[[ClusterHead], None]) -> None:
@@ -290,22 +396,93 @@ class _Training:
         points = F.normalize(torch.from_numpy(E), dim=1).numpy() if self.config.unit_length else E
         return kmeans_labels(points, self.n_clusters, self.rng, self.config.kmeans_starts)
 
-    def _learn(self, labels: Tensor | None) -> tuple[float, float]:
-        """Take one step on L_C + lambda_I L_I, or without labels on L_I alone; return both losses."""
-        with self.progress.stage("views"):
-            batch = next(self.batches)
-        with self.progress.stage("train"):
-            self.network.train()
-            Q = None if labels is None else labels[torch.from_numpy(batch.rows)].to(self.encoder.device)
-            loss, L_C, L_I = self.contrasts(batch.views, Q, batch.counts)
-            self.optimizer.zero_grad()
-            self.scaler.scale(loss).backward()
-            self.scaler.step(self.optimizer)
-            self.scaler.update()
-            self.step += 1
-            self.progress.advance(self.step, self.last_step)
-            self.losses.append((None if labels is None else L_C.item(), L_I.item()))
-            return L_C.item(), L_I.item()
+    def _learn(self, labels: Tensor | None) -> None:
+        """Take one step on L_C + lambda_I L_I, or without labels on L_I alone."""
+        course = self.course
+        self.is_saved = False
+        with self.checkpoints.stopping.held() if self.checkpoints else nullcontext():
+            with self.progress.stage("views"):
+                batch = next(self.batches)
+            with self.progress.stage("train"):
+                Q = None if labels is None else labels[torch.from_numpy(batch.rows)]
+                L_C, L_I = self.steps.take(batch.views, Q, batch.counts)
+                course.step += 1
+                course.since.add(L_C, L_I)
+                course.losses.append((None if labels is None else L_C, L_I))
+                self.progress.advance(course.step, self.last_step)
+            self._keep_between_renewals()
+        if self.checkpoints:
+            self.checkpoints.stopping.stop_if_asked()
+
+    def _keep(self) -> None:
+        """Note where the run is: in memory to go back to, and on disk to go on from."""
+        self.good = self._snapshot()
+        self._save()
+
+    def _keep_between_renewals(self) -> None:
+        """Note where the run is when somebody wants it to stop, when it is long ago, and before a renewal begins.
+
+        Several processes would have to agree on it at every step; they keep it at renewals only.
+        """
+        if self.checkpoints is None or not self.ranks.alone:
+            return
+        now = self.checkpoints.stopping.asked is not None or self.checkpoints.due
+        if now or self.course.step in self.renewals:  # a renewal may take long, and be stopped
+            self.good = self._snapshot()
+        if now:
+            self._save()
+
+    def _save(self) -> None:
+        if self.checkpoints and self.ranks.is_first:
+            with self.progress.stage("keep"), self.checkpoints.stopping.held():
+                self.checkpoints.save(self.good)
+        self.is_saved = True
+
+    def _go_back(self, problem: NotFiniteError) -> None:
+        """Go back to where all was well, once, and go on with smaller steps."""
+        step = self.course.step
+        if self.course.slowed:
+            raise InputError(
+                f"{problem} at step {step}, and not with smaller steps either; lower encoder_lr and head_lr, or "
+                "compute in precision=float32"
+            ) from problem
+        self._restore(self.ranks.at_first(lambda: self.good))
+        self.course.slowed = True
+        self.steps.slow_down(SLOWER)
+        self._keep()
+        warnings.warn(RetryWarning(step, self.course.step, SLOWER), stacklevel=2)
+
+    def _snapshot(self) -> Snapshot:
+        """Return where the run is; of several processes, the first has it of all."""
+        parts = {
+            "course": self.course.snapshot(self.ranks.rows_at_first),
+            "steps": self.steps.snapshot(),
+            "batches": self.batches.snapshot(),
+            "stop": self.stop_test.snapshot(),
+        }
+        if self.transports:
+            parts["transports"] = self.transports.snapshot()
+        facts = {
+            "step": self.course.step,
+            "count": asdict(self.count) if self.count else None,
+            "draws": draws_state(self.draws.alike),
+            "own": self.ranks.every(draws_state(self.draws.own)),
+        }
+        rows = self.ranks.rows_at_first(torch.from_numpy(self.learners + self.first_row)) if self.sampled else None
+        return Snapshot.of(facts, {} if rows is None else {"learners": rows.numpy()}, **parts)
+
+    def _restore(self, snapshot: Snapshot) -> None:
+        """Go on from where a run was: views are drawn before the encoder changes, generators are set last."""
+        self.batches.restore(snapshot.part("batches"))
+        self.steps.restore(snapshot.part("steps"))
+        self.course = Course.read(snapshot.part("course"), self.own)
+        self.stop_test.restore(snapshot.part("stop"), self.own)
+        if self.transports:
+            self.transports.restore(snapshot.part("transports"))
+        own = snapshot.facts["own"]
+        if len(own) == self.ranks.size:
+            self.draws.own.bit_generator.state = own[self.ranks.rank]
+        self.draws.alike.bit_generator.state = snapshot.facts["draws"]
 
     def _renewed(self, labels: Tensor, prediction: Prediction) -> Renewal:
         """Renew the labels by what the network predicts, or beside it."""
@@ -316,16 +493,20 @@ class _Training:
 
     def _transported(self, transports: TransportedLabels, prediction: Prediction) -> Renewal:
         """Turn what the network predicts into labels."""
-        found = transports.renew(prediction.log_p, prediction.clusters.numpy(), self.eps2)
+        found = transports.renew(prediction.log_p, prediction.clusters.numpy(), self.course.eps2)
         facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
-        return Renewal(prediction, prediction.clusters, found.plan.argmax(1), found.b.numpy(), facts)
+        labels = found.plan.argmax(1)
+        if self.known is not None:
+            labels = torch.from_numpy(np.where(self.known != UNKNOWN, self.known, labels.numpy()))
+        return Renewal(prediction, prediction.clusters, labels, found.b.numpy(), facts)
 
     def _anew(self, before: Tensor, prediction: Prediction) -> Renewal:
         """Find labels in the learned space and teach them to the network."""
         ranks = self.ranks
         everything, labelled, placed = (ranks.rows_at_first(of) for of in (prediction.E, before, prediction.clusters))
         found = self._found(everything, labelled)
-        place = ranks.at_first(lambda: _matched(found.labels, _numpy(placed), self.n_clusters))
+        fixed = 0 if self.known is None else int(self.known.max()) + 1
+        place = ranks.at_first(lambda: _matched(found.labels, _numpy(placed), self.n_clusters, fixed))
         labels, b = torch.from_numpy(place[found.labels]), np.empty_like(found.b)
         b[place] = found.b
         self._teach(lambda head: teach_by_heart(head, _given(everything), labels, self.rng))
@@ -342,20 +523,24 @@ class _Training:
             return self.E
         with self.progress.stage(stage):
             E = encoder.embed(self.tokens, self.progress.advance, self.cache.states if self.cache else None)
-            if not encoder.learns:
-                self.E = E
-            return E
+            if not self.ranks.largest(float(not E.isfinite().all())):
+                self.E = E if not encoder.learns else None
+                return E
+        if self.course.step == 0:
+            raise InputError("the encoder gives some texts an embedding that is not made of finite numbers")
+        raise NotFiniteError("an embedding is not made of finite numbers")
 
-    def _record(self, losses: MeanLosses, renewed: Renewal, changed: float | None) -> None:
+    def _record(self, renewed: Renewal, changed: float | None) -> None:
         """Write down what a renewal found, and show it to whoever watches."""
+        course = self.course
         self._show(renewed.clusters)
-        moved = None if self.clusters is None else self.ranks.mean(self.clusters != renewed.clusters)
-        self.clusters = renewed.clusters
-        self.history.append(renewal_entry(self.step, losses, renewed, changed, moved, self.ranks))
+        moved = None if course.clusters is None else self.ranks.mean(course.clusters != renewed.clusters)
+        course.clusters = renewed.clusters
+        course.history.append(renewal_entry(course.step, course.since, renewed, changed, moved, self.ranks))
 
     def _show(self, clusters: Tensor) -> None:
         if self.watch:
-            self.watch(self.step, self.learners, clusters.numpy())
+            self.watch(self.course.step, self.learners, clusters.numpy())
 
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
         """Label all texts; number the clusters by size, the largest first, and settle close calls."""
@@ -363,18 +548,30 @@ class _Training:
         if self.cache and self.config.cache_folder:
             with self.progress.stage("keep"):
                 self.cache.save()
-        self.cache, self.batches = None, iter(())  # nobody learns any more
-        if self.ranks.largest(len(self.all_tokens) - len(self.tokens)) > 0:
+        self.cache = self.batches.cache = None  # nobody learns any more
+        if self.sampled:
             with self.progress.stage("predict"):
                 prediction = network.predict(self.all_tokens, self.progress.advance)
         sizes = self.ranks.sum(prediction.clusters.bincount(minlength=self.n_clusters))
-        order = sizes.argsort(descending=True, stable=True)
+        order = sizes.argsort(descending=True, stable=True) if self.before is None else torch.arange(self.n_clusters)
         network.cluster_head.reorder(order)
         with self.progress.stage("predict"):
             final = network.settle(self.all_tokens, network.judge(prediction.E))
         b = b[order.numpy()]
+        if self.sampled:  # in which rare texts are more than their share
+            b = (sizes[order].double() / sizes.sum()).numpy()
+        course = self.course
         return TrainResult(
-            network.eval(), final, b, self.history, self.losses, self.step, self.n_learners, settled, self.count
+            network.eval(),
+            final,
+            b,
+            course.history,
+            course.losses,
+            course.step,
+            self.n_learners,
+            settled,
+            self.count,
+            order.numpy(),
         )
 
 
@@ -389,16 +586,6 @@ def _numpy(values: Tensor | None) -> NDArray[Any]:
     return np.asarray(_given(values).numpy())
 
 
-def _adam(network: Network, config: Config) -> torch.optim.Adam:
-    """Return Adam with a rate for the encoder's learning parameters and one for the heads'."""
-    learning = [p for p in network.encoder.parameters() if p.requires_grad]
-    heads = [*network.cluster_head.parameters(), *network.projector.parameters()]
-    groups = [{"params": heads, "lr": config.head_lr}]
-    if learning:
-        groups.append({"params": learning, "lr": config.encoder_lr})
-    return torch.optim.Adam(groups, fused=True)
-
-
 def _recipe(config: Config) -> Recipe:
     """Return how first labels are to be found."""
     return Recipe(**{field.name: getattr(config, field.name) for field in fields(Recipe)})
@@ -409,11 +596,17 @@ def _facts(found: FirstLabels) -> dict[str, Any]:
     return {"start": found.start, "eps2": found.eps2, "agreement": found.agreement}
 
 
-def _matched(labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+def _matched(
+    labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int, fixed: int = 0
+) -> NDArray[np.int64]:
     """Return which cluster each label is to be called after (C,), so that as many texts as can be keep theirs.
+
+    The first few, if asked, keep their names: they are classes that are known.
 
     >>> _matched(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
     array([1, 0])
     """
     common = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
-    return np.asarray(linear_sum_assignment(-common)[1], dtype=np.int64)
+    place = np.arange(n_clusters)
+    place[fixed:] = fixed + linear_sum_assignment(-common[fixed:, fixed:])[1]
+    return place

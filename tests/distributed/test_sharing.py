@@ -47,8 +47,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "default": {"views": "cutoff@0.2"},
     "saot": {"labels": "saot", "renewals": 4},
     "moving average": {"contrast_steps": 5, "labels": "ot-average", "renewals": 4},
-    "instance contrast": {"class_contrast": False},
-    "a sample, and unknown": {"n_clusters": "3-6", "max_texts": 90},
+    "a sample, and unknown": {"n_clusters": "3-6", "max_fit_texts": 90},
 }
 
 
@@ -93,7 +92,7 @@ def test_losses_and_clusters_do_not_depend_on_the_number_of_processes(way: str, 
             assert after == pytest.approx(before, abs=1e-4)
         assert rank["b"] == pytest.approx(one["b"], abs=1e-3)
         assert rank["texts"] == 120
-        assert rank["trained"] == WAYS[way].get("max_texts", 120)
+        assert rank["trained"] == WAYS[way].get("max_fit_texts", 120)
         assert rank["clusters"] == one["clusters"]
         assert rank["weights"] == two[0]["weights"], "all processes have the same model"
         assert np.array(rank["hierarchy"]) == pytest.approx(np.array(one["hierarchy"]), abs=1e-3)
@@ -143,34 +142,50 @@ def test_a_mistake_is_told_once(tiny_encoder: str, tmp_path: Path) -> None:
     assert "rstc/cli" not in ended.stderr, "torchrun has a traceback of its own, but we have none"
 
 
-def test_a_process_that_dies_ends_the_run_with_one_sentence(
+def test_a_process_that_dies_ends_the_run_and_another_number_of_processes_goes_on(
     shared_file: Path, tiny_encoder: str, tmp_path: Path
 ) -> None:
+    out = tmp_path / "run"
+    settings = {
+        "encoder": tiny_encoder,
+        "max_steps": 600,
+        "max_epochs": 0,
+        "batch_size": 32,
+        "renewals": 12,
+        "delta": 0,
+    }
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "rstc"]
-    command += ["cluster", str(shared_file), "-k", "4", "--out", str(tmp_path / "run"), f"--set=encoder={tiny_encoder}"]
-    command += ["--set=max_steps=100000", "--set=max_epochs=0", "--set=batch_size=32"]
+    command += ["cluster", str(shared_file), "-k", "4", "--out", str(out)]
+    command += [f"--set={name}={value}" for name, value in settings.items()]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    worker = one_that_trains(running.pid)
-    os.kill(worker, signal.SIGKILL)
-    _, said = running.communicate(timeout=120)
-    assert running.returncode != 0
-    assert said.count("a process that shares this run ended before its time") == 1
-    assert "rstc/cli" not in said
-    assert not (tmp_path / "run").exists()
-    assert not list(tmp_path.glob(".run*"))
-
-
-def one_that_trains(launcher: int) -> int:
-    """Wait until the second process of a run has been busy for some seconds; return it."""
     for _ in range(1200):
         time.sleep(0.1)
-        for place in Path("/proc").glob("[0-9]*"):
-            try:
-                started = dict(one.split("=", 1) for one in (place / "environ").read_text().split("\0") if "=" in one)
-                fields = (place / "stat").read_text().rsplit(")", 1)[1].split()
-            except (OSError, ValueError):
-                continue
-            busy = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-            if int(fields[1]) == launcher and started.get("RANK") == "1" and busy > 7:
-                return int(place.name)
-    raise AssertionError("no process trained")
+        if len(list((out / "checkpoints").glob("*.checkpoint"))) == 2:
+            break
+    os.kill(second_of(running.pid), signal.SIGKILL)
+    _, said = running.communicate(timeout=120)
+    assert running.returncode != 0
+    assert said.count("a process that shares this run ended before its time; the same command") == 1
+    assert "rstc/cli" not in said
+    assert [path.name for path in out.iterdir()] == ["checkpoints"]
+    assert not list(tmp_path.glob(".run*"))
+    with pytest.warns(MissingTextWarning):
+        summary = cluster_file(str(shared_file), out, 4, settings=settings | {"device": "auto"})
+    assert summary is not None
+    assert 0 < summary["resumed_at"] < 600
+    assert summary["steps"] == 600
+    assert summary["clusters_found"] == 4
+    assert not (out / "checkpoints").exists()
+
+
+def second_of(launcher: int) -> int:
+    """Return the second process of a run."""
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            started = dict(one.split("=", 1) for one in (place / "environ").read_text().split("\0") if "=" in one)
+            parent = int((place / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError):
+            continue
+        if parent == launcher and started.get("RANK") == "1":
+            return int(place.name)
+    raise AssertionError("there is no such process")

@@ -122,6 +122,25 @@ def test_exact_zeros_and_odd_shapes(P: np.ndarray, eps2: float) -> None:
     assert (t.b > 0).all()
 
 
+extreme = st.one_of(st.sampled_from([0.0, 1.0, 1e-300, 5e-324, 1e-12]), st.floats(0, 1))
+odd_shapes = st.tuples(st.integers(1, 6), st.integers(1, 9))
+odd_predictions = odd_shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=extreme))
+
+
+@settings(max_examples=30, deadline=None)
+@given(odd_predictions, st.sampled_from([0.01, 0.1, 0.5, 10.0]), st.sampled_from([0.0, 1e-6, 0.001, 0.1, 100.0]))
+def test_plans_of_any_predictions_are_finite(P: np.ndarray, eps1: float, eps2: float) -> None:
+    P[(P == 0).all(1), 0] = 1.0  # a text that can go nowhere is refused
+    with warnings.catch_warnings(), np.errstate(divide="ignore"):
+        warnings.simplefilter("ignore", TransportWarning)
+        for method in ("newton", "alternating"):
+            t = saot(np.log(P), eps1, eps2, method)
+            assert np.isfinite(t.plan).all()
+            assert (t.plan >= 0).all()
+            assert np.isfinite(t.b).all()
+            assert np.abs(t.plan.sum(1) - 1 / len(P)).max() < 1e-6, "every text is transported"
+
+
 def test_one_class_takes_everything() -> None:
     t = saot(np.zeros((4, 1)))
     assert t.b == pytest.approx([1.0])

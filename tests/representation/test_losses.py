@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from torch.nn import functional as F
 
 from rstc.representation.losses import class_contrast, instance_contrast
@@ -41,3 +45,20 @@ def test_gradient_pulls_partners_together() -> None:
     instance_contrast(Z1, Z2, 0.5).backward()
     moved = F.normalize(Z1.detach() - 0.01 * Z1.grad, dim=1)
     assert ((moved * Z2).sum(1) > (Z1.detach() * Z2).sum(1)).all()
+
+
+numbers = st.one_of(st.sampled_from([0.0, 1e30, -1e30, 1e-45]), st.floats(-1e4, 1e4, width=32))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(lambda s: arrays(np.float32, (2, *s), elements=numbers)))
+def test_losses_and_gradients_of_any_finite_numbers_are_finite(values: np.ndarray) -> None:
+    first, second = (torch.tensor(one, requires_grad=True) for one in values)
+    Q = torch.zeros(len(first), dtype=torch.int64)
+    L_C = class_contrast(first, second, Q)
+    L_I = instance_contrast(F.normalize(first, dim=1), F.normalize(second, dim=1), tau=0.01)
+    assert L_C.isfinite()
+    assert L_I.isfinite()
+    L_C.backward()
+    assert first.grad is not None
+    assert first.grad.isfinite().all()

@@ -57,11 +57,13 @@ class CrossFit:
         labels: the class of each text, (N,); every class has a text.
         transport: the last round's; N times its plan are the soft labels.
         agreement: the share of texts whose last judgement, before the transport, is their label.
+        right: the share of known texts that were judged rightly by models that had not seen them; None without any.
     """
 
     labels: NDArray[np.int64]
     transport: Transport[NDArray[np.float64]]
     agreement: float
+    right: float | None = None
 
 
 def crossfit(
@@ -72,6 +74,7 @@ def crossfit(
     eps2: float,
     rounds: int,
     rng: np.random.Generator,
+    sure: NDArray[np.int64] | None = None,
 ) -> CrossFit:
     """Improve labels (N,) by rounds of judgement by strangers and transport.
 
@@ -83,18 +86,28 @@ def crossfit(
         eps2: weight of the penalty on the class sizes.
         rounds: how many, at least one.
         rng: deals the folds, anew in each round.
+        sure: the classes of texts that are known, -1 of the others, (N,); None: nothing is known.
     """
     N = len(labels)
+    given = np.flatnonzero(sure != -1) if sure is not None else np.zeros(0, dtype=np.int64)
+    told = np.eye(n_clusters, dtype=np.float32)[sure[given]] if sure is not None else None
     Q = np.eye(n_clusters, dtype=np.float32)[labels]  # (N, C)
-    potentials = None
+    potentials, right = None, None
     for _ in range(rounds):
         fold = rng.permutation(N) % min(FOLDS, N)
         P = judged(known, Q, fold)
+        if told is not None and sure is not None:
+            right = float((P[given].argmax(1) == sure[given]).mean())
+            P[given] = told  # nobody has to guess
         found = saot(np.log(np.maximum(P, 1e-12)), eps1, eps2, tol=1e-6, start=potentials)
         potentials = found.potentials
         Q = (found.plan / found.plan.sum(1, keepdims=True)).astype(np.float32)
+        if told is not None:
+            Q[given] = told
     labels = filled(found.plan)
-    return CrossFit(labels, found, float((P.argmax(1) == labels).mean()))
+    if sure is not None:
+        labels[given] = sure[given]
+    return CrossFit(labels, found, float((P.argmax(1) == labels).mean()), right)
 
 
 def judged(known: Witnesses, Q: Floats, fold: NDArray[np.int64]) -> Floats:
@@ -145,22 +158,34 @@ def _discriminants(E: Floats, Q: Floats, fold: NDArray[np.int64]) -> list[tuple[
     sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
     squares = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, D, D)
     all_sizes, all_sums, all_squares = sizes.sum(0), sums.sum(0), squares.sum(0)
-    found = []
-    for f, rows in enumerate(parts):
-        others = len(E) - len(rows)
-        size, total = all_sizes - sizes[f], all_sums - sums[f]
-        # One text more in each class, at the mean of all: the centre of a class of few texts is not to be trusted.
-        means = (total + total.sum(0) / max(others, 1)) / (size + 1)[:, None]
-        # Around these means, which are not quite those of the classes.
-        scatter = all_squares - squares[f] - total.T @ means - means.T @ total + (means * size[:, None]).T @ means
-        covariance = scatter / max(others, 1)
-        D = len(covariance)
-        shrinkage = max(LEAST_SHRINKAGE, D / (D + others))
-        covariance = (1 - shrinkage) * covariance + (shrinkage * np.trace(covariance) / D + 1e-9) * np.eye(D)
-        weights = np.linalg.solve(covariance, means.T)  # (D, C)
-        bias = (means.T * weights).sum(0) / 2
-        found.append((weights.astype(np.float32), bias.astype(np.float32)))
-    return found
+    return [
+        discriminant(len(E) - len(rows), all_sizes - sizes[f], all_sums - sums[f], all_squares - squares[f])
+        for f, rows in enumerate(parts)
+    ]
+
+
+def discriminant(
+    n: int, size: NDArray[np.float64], total: NDArray[np.float64], squares: NDArray[np.float64]
+) -> tuple[Floats, Floats]:
+    """Return linear discriminants, weights (D, C) and bias (C,), from sums over n texts.
+
+    Args:
+        n: how many texts.
+        size: how many are in each class, (C,).
+        total: the sum of their embeddings in each class, (C, D).
+        squares: the sum of their outer products, (D, D).
+    """
+    # One text more in each class, at the mean of all: the centre of a class of few texts is not to be trusted.
+    means = (total + total.sum(0) / max(n, 1)) / (size + 1)[:, None]
+    # Around these means, which are not quite those of the classes.
+    scatter = squares - total.T @ means - means.T @ total + (means * size[:, None]).T @ means
+    covariance = scatter / max(n, 1)
+    D = len(covariance)
+    shrinkage = max(LEAST_SHRINKAGE, D / (D + n))
+    covariance = (1 - shrinkage) * covariance + (shrinkage * np.trace(covariance) / D + 1e-9) * np.eye(D)
+    weights = np.linalg.solve(covariance, means.T)  # (D, C)
+    bias = (means.T * weights).sum(0) / 2
+    return weights.astype(np.float32), bias.astype(np.float32)
 
 
 def _likelihoods(X: csr_matrix, Q: Floats, fold: NDArray[np.int64]) -> list[Floats]:

@@ -19,6 +19,7 @@ from sklearn.preprocessing import normalize
 from rstc.nearest import nearest
 from rstc.pseudo_labels.crossfit import Witnesses, crossfit
 from rstc.pseudo_labels.kmeans import kmeans_labels, swapped_kmeans
+from rstc.pseudo_labels.known import anchored, seeded
 from rstc.pseudo_labels.linkage import linkage_labels
 from rstc.pseudo_labels.marginals import suggested_eps2
 from rstc.pseudo_labels.neighbours import told_by_neighbours
@@ -66,10 +67,11 @@ class FirstLabels:
 
     Attributes:
         labels: (N,).
-        start: "kmeans", "linkage", or "before" where they come from the labels from before.
+        start: "kmeans", "linkage", "known" where they come from known classes, or "before" from the labels from before.
         eps2: the penalty's weight that was used.
         b: the class distribution, (C,): the transport's, or the shares of the labels if there was none.
         agreement: the share of texts whose label a model guesses that has not seen it; None without rounds.
+        right: the same share of the texts whose class is known; None without any.
     """
 
     labels: NDArray[np.int64]
@@ -77,6 +79,7 @@ class FirstLabels:
     eps2: float
     b: NDArray[np.float64]
     agreement: float | None
+    right: float | None = None
 
 
 def first_labels(
@@ -86,8 +89,11 @@ def first_labels(
     recipe: Recipe,
     rng: np.random.Generator,
     before: NDArray[np.int64] | None = None,
+    known: NDArray[np.int64] | None = None,
 ) -> FirstLabels:
     """Find labels for texts by their embeddings (N, D) and words; labels from before (N,), if any, are one more start.
+
+    Of some texts the class may be known (N,), -1 of the others: known class c is then label c.
 
     >>> rng = np.random.default_rng(0)
     >>> E = np.repeat(np.eye(3, dtype=np.float32), 10, axis=0) + 0.1 * rng.random((30, 3), dtype=np.float32)
@@ -96,12 +102,13 @@ def first_labels(
     >>> sorted(np.bincount(found.labels).tolist())
     [10, 10, 10]
     """
-    search = _Search.of(E, words, n_clusters, recipe, rng, ask=recipe.start == "auto" or before is not None)
+    ask = recipe.start == "auto" or before is not None or known is not None
+    search = _Search.of(E, words, n_clusters, recipe, rng, ask, known)
+    if known is not None:
+        return search.from_known(before)
     if before is not None:
         return search.from_before(before)
-    if recipe.start == "auto":
-        return search.from_both_starts()
-    return search.improved(recipe.start, search.start(recipe.start))
+    return search.from_both_starts() if recipe.start == "auto" else search.from_start(recipe.start)
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,7 @@ class _Search:
         points: where starts look for clusters, (N, D).
         known: what rounds judge by.
         near: the neighbours that are asked which of two clusterings is better, (N, k).
+        sure: the classes of texts that are known, -1 of the others, (N,).
     """
 
     points: Floats
@@ -120,10 +128,18 @@ class _Search:
     n_clusters: int
     recipe: Recipe
     rng: np.random.Generator
+    sure: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
-        cls, E: Floats, words: Words | None, n_clusters: int, recipe: Recipe, rng: np.random.Generator, ask: bool
+        cls,
+        E: Floats,
+        words: Words | None,
+        n_clusters: int,
+        recipe: Recipe,
+        rng: np.random.Generator,
+        ask: bool,
+        sure: NDArray[np.int64] | None = None,
     ) -> _Search:
         """Find the neighbours and with them the points."""
         if recipe.unit_length:
@@ -139,14 +155,40 @@ class _Search:
             around = near[:, :k] if k else None
         known = Witnesses(E, words.X if words else None, around)
         points = side_by_side(E, words.topics if words else None, recipe.words, around)
-        return cls(points, known, near, n_clusters, recipe, rng)
+        return cls(points, known, near, n_clusters, recipe, rng, sure)
 
     def start(self, name: str) -> NDArray[np.int64]:
-        """Return the labels of k-means or of linkage."""
+        """Return the labels of k-means or of linkage, called by the classes that are known."""
         if name == "linkage":
-            return linkage_labels(self.points, self.n_clusters, self.rng)
-        cluster = swapped_kmeans if self.recipe.swaps else kmeans_labels
-        return cluster(self.points, self.n_clusters, self.rng, self.recipe.kmeans_starts).labels
+            labels = linkage_labels(self.points, self.n_clusters, self.rng)
+        else:
+            cluster = swapped_kmeans if self.recipe.swaps else kmeans_labels
+            labels = cluster(self.points, self.n_clusters, self.rng, self.recipe.kmeans_starts).labels
+        return labels if self.sure is None else anchored(labels, self.sure, self.n_clusters)
+
+    def from_start(self, name: str) -> FirstLabels:
+        """Return what a start leads to."""
+        return self.improved(name, self.start(name))
+
+    def from_known(self, before: NDArray[np.int64] | None) -> FirstLabels:
+        """Return the best of what each start and the known classes lead to: those that are known have a say in it.
+
+        What counts is how many known texts are judged rightly by models that have not seen them, beside what the
+        clusters tell of the neighbours'.
+        """
+        assert self.sure is not None
+        assert self.near is not None
+        names = [self.recipe.start] if self.recipe.start != "auto" else ["kmeans", "linkage"]
+        if before is None:
+            found = [self.from_start(name) for name in names]
+        else:
+            found = [self.improved("before", before), *([] if names == ["linkage"] else [self.from_start("kmeans")])]
+        points = np.asarray(normalize(self.points), dtype=np.float32)
+        found.append(self.improved("known", seeded(points, self.sure, self.n_clusters, self.rng)))
+        scores = [(one.right or 0.0) + told_by_neighbours(one.labels, self.near) for one in found]
+        for one, score in zip(found, scores, strict=True):
+            logger.info("%s: %s of the known are right, %.4f with the neighbours", one.start, one.right, score)
+        return found[int(np.argmax(scores))]
 
     def improved(self, start: str, labels: NDArray[np.int64], eps2: float | None = None) -> FirstLabels:
         """Improve labels by rounds, under a given penalty or the one that fits their sizes."""
@@ -154,8 +196,8 @@ class _Search:
         if not self.recipe.rounds:
             return FirstLabels(labels, start, eps2, np.bincount(labels, minlength=self.n_clusters) / len(labels), None)
         recipe = self.recipe
-        found = crossfit(self.known, labels, self.n_clusters, recipe.eps1, eps2, recipe.rounds, self.rng)
-        return FirstLabels(found.labels, start, eps2, found.transport.b, found.agreement)
+        found = crossfit(self.known, labels, self.n_clusters, recipe.eps1, eps2, recipe.rounds, self.rng, self.sure)
+        return FirstLabels(found.labels, start, eps2, found.transport.b, found.agreement, found.right)
 
     def penalty(self, labels: NDArray[np.int64]) -> float:
         """Return eps2 for labels."""

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rstc.checkpoints import Snapshot
 from rstc.pseudo_labels.marginals import moving_average
 from rstc.pseudo_labels.transport import Transport, optimal_transport, saot, transport_near
 from rstc.ranks import ALONE, Ranks
@@ -44,6 +45,16 @@ class TransportedLabels:
             self.b = np.full(n_clusters, 1 / n_clusters)
         self.potentials: Tensor | None = None
         self.ranks = ranks
+
+    def snapshot(self) -> Snapshot:
+        """Return where the last one ended."""
+        potentials = {} if self.potentials is None else {"potentials": self.potentials.cpu().numpy()}
+        return Snapshot({}, {"b": self.b, **potentials})
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from there."""
+        self.b, potentials = snapshot.arrays["b"], snapshot.arrays.get("potentials")
+        self.potentials = None if potentials is None else torch.from_numpy(potentials.copy())
 
     def renew(self, log_p: Tensor, clusters: NDArray[np.int64], eps2: float) -> Transport[Tensor]:
         """Transport log P (N, C), by which texts are in clusters (N,); eps2 weighs the penalty on b."""
