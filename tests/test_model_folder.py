@@ -44,7 +44,7 @@ def test_heads_are_safetensors_and_the_rest_is_json(saved: Path) -> None:
         assert {name.split(".")[0] for name in heads.keys()} == {"cluster_head", "projector"}  # noqa: SIM118
     assert json.loads((saved / "model.json").read_text())["format_version"] == 2
     kinds = {path.suffix for path in saved.rglob("*") if path.is_file()}
-    assert kinds <= {".json", ".safetensors", ".txt"}
+    assert kinds <= {".json", ".safetensors", ".txt", ".md"}
 
 
 def test_whoever_may_read_one_file_may_read_all(saved: Path) -> None:
@@ -74,7 +74,8 @@ def test_an_altered_file_is_named(name: str, copy: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "not the description of a model"),
+        ("{", "is not JSON"),
+        ("[" * 10**5, "is not JSON"),
         ("[]", "not the description of a model"),
         ('{"format_version": 99}', "format version 99"),
         ('{"format_version": 2, "checksum": "0"}', "altered: model.json"),
@@ -124,3 +125,36 @@ def test_a_save_that_fails_leaves_nothing_behind(
         model.save(copy)
     assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
+
+
+def test_the_card_says_how_the_model_was_made(saved: Path) -> None:
+    card = (saved / "README.md").read_text(encoding="utf-8")
+    description = json.loads((saved / "model.json").read_text())
+    assert card.startswith("---\nlibrary_name: rstc\n")
+    assert f"# {description['n_clusters']} clusters of short texts" in card
+    assert f"| texts | {description['facts']['n_texts']:,}" in card
+    assert description["versions"]["torch"] in card
+    assert "- batch_size: " in card
+
+
+def test_a_name_on_the_hub_is_looked_up_in_its_cache(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, socket_disabled: None
+) -> None:
+    import huggingface_hub.constants
+
+    commit = "0" * 40
+    home = tmp_path / "models--somebody--clusters"
+    (home / "blobs").mkdir(parents=True)
+    for number, path in enumerate(sorted(path for path in saved.rglob("*") if path.is_file())):
+        link = home / "snapshots" / commit / path.relative_to(saved)  # as the hub's client keeps them
+        link.parent.mkdir(parents=True, exist_ok=True)
+        (home / "blobs" / str(number)).write_bytes(path.read_bytes())
+        link.symlink_to(home / "blobs" / str(number))
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("rstc.representation.loading.hub_in_reach", lambda: False)
+    texts = ["late parcel", "reset password"]
+    assert RSTC.load("somebody/clusters").predict(texts).tolist() == RSTC.load(saved).predict(texts).tolist()
+    with pytest.raises(InputError, match="neither a folder nor a model"):
+        RSTC.load("somebody/else")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,34 +16,44 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from rstc.asked import asked_clusters
+from rstc.asked import Within, asked_clusters
 from rstc.batches import label_batch
+from rstc.checkpoints import Checkpoints
 from rstc.config import Config, make_config
+from rstc.drift import Drift, drift
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
+from rstc.knowledge import Knowledge, read_knowledge
+from rstc.memory import Sizes, check_fits
 from rstc.merges import Tree, group_means, groups_of, tree_above, tree_over_means
-from rstc.model_folder import load_model, save_model
+from rstc.model_folder import SavedModel, find_folder, load_model, save_model
+from rstc.present import Present
 from rstc.progress import Listener, Progress
 from rstc.pseudo_labels.count import Count, read_count
-from rstc.ranks import Ranks, current_ranks
+from rstc.ranks import ALONE, Ranks, current_ranks
+from rstc.representation.encoder import Encoder
 from rstc.representation.heads import merged
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import AskedView, Views, drawn_views, given_views
 from rstc.strangers import Floats, Strangers, know_strangers
+from rstc.telling import TellsAsTables
 from rstc.texts import as_texts, clean
-from rstc.training import Watch, train
+from rstc.training import Begin, TrainResult, Watch, train
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 NO_CLUSTER = -1
 ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
+GUESSED_CLUSTERS = 100  # for the estimate of memory
 COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
 
 
-class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Robust short text clustering.
+
+    Every setting of `rstc.Config` is a parameter too, with its meaning there; None: what the preset says.
 
     Args:
         n_clusters: how many clusters to find, [C] in the paper; "auto": as many as the texts suggest; (10, 60) or
@@ -54,23 +64,25 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         imbalance: for preset "paper": "balanced", "light" or "heavy", which sets eps2 and what goes with it.
         views: how the two views of a text are made: a recipe such as "deletion@0.1" (docs/views.md), a function of
             texts or of (texts, generator) that returns changed texts, or two of these, one for each view.
-        others: the settings of `rstc.Config`, each with its meaning there; None: what the preset says.
 
     Attributes:
         labels_: the cluster of each fitted text, (N,); cluster 0 is the largest; -1 where there is no text, and with
             `noise` where it belongs nowhere.
         n_clusters_: how many clusters there are.
+        classes_: the known class that each cluster is, None of those that are new; None where nothing was known.
         count_: how their number was found, with what spoke for others; None where it was given.
         probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
+        drift_: after `update`, how the texts that came differ from those before.
         class_distribution_: b, the estimated share of each cluster, (C,).
         strangers_: what tells texts that belong nowhere; None without `noise`.
         hierarchy_: the tree over the clusters, (C - 1, 4), as scipy draws it (`scipy.cluster.hierarchy.dendrogram`).
         history_: what was seen at each renewal of the pseudo-labels.
         losses_: the class-wise and the instance-wise loss of each step.
+        cluster_info_: a table with a row a cluster: its name, size, keywords, typical and doubtful texts.
         embedding_: the learned embedding of each fitted text, (N, D); zeros where there is no text.
         n_iter_: training steps taken.
         n_texts_: how many texts it was fitted on.
-        n_trained_: how many of them trained; fewer than all where there are more than `max_texts`.
+        n_trained_: how many of them trained; fewer than all where there are more than `max_fit_texts`.
         text_column_: which column of tables the texts came from; None where they came as a list.
         settled_: whether the clusters settled before the step limit.
         config_: all settings of the run.
@@ -121,7 +133,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         max_epochs: int | None = None,
         delta: float | None = None,
         stop_interval: int | None = None,
-        max_texts: int | None = None,
+        max_fit_texts: int | None = None,
+        memory_gb: float | None = None,
         device: str | None = None,
         precision: str | None = None,
         cache_mb: int | None = None,
@@ -164,7 +177,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         self.max_epochs = max_epochs
         self.delta = delta
         self.stop_interval = stop_interval
-        self.max_texts = max_texts
+        self.max_fit_texts = max_fit_texts
+        self.memory_gb = memory_gb
         self.device = device
         self.precision = precision
         self.cache_mb = cache_mb
@@ -172,12 +186,13 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
 
     def fit(
         self,
-        X: Sequence[str | None],
+        X: Any,
         y: object = None,
         *,
         views: tuple[Sequence[Any], Sequence[Any]] | None = None,
         progress: Listener | None = None,
         watch: Watch | None = None,
+        checkpoints: str | Path | Checkpoints | None = None,
     ) -> RSTC:
         """Cluster texts.
 
@@ -185,69 +200,143 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         is the same in all.
 
         Args:
-            X: the texts; missing or empty ones are left out and counted in a warning.
-            y: ignored; true labels have no place in clustering.
+            X: the texts: a list, an array, or a column or a table of pandas, polars, pyarrow or Hugging Face datasets,
+                of which the column that holds texts is taken. Missing or empty ones are left out and counted.
+            y: what is known of some texts: a class each, and -1, None or "" of the others. Each class is then a cluster
+                (`classes_`), its texts are in it, and the other clusters are still found.
             views: ready-made pairs, two changed versions of each text; by default `RSTC(views=...)` makes them.
             progress: called with (stage, done, total) as the work goes on.
             watch: called with (step, rows, clusters) at each renewal: which texts train, and where they are then.
+            checkpoints: a folder to keep where the run is, at each renewal and when it is stopped; the same call goes
+                on from there. What is left of another run there is replaced. It is yours to remove.
         """
+        if isinstance(checkpoints, (str, Path)):
+            checkpoints = Checkpoints(Path(checkpoints), replace=True)
         config = self.config() if views is None else replace(self.config(), views=None)  # none of ours
-        given = as_texts(X)
-        present = [i for i, text in enumerate(given) if text is not None]
-        texts = [text for text in given if text is not None]
+        given = Present.read(X)
         ranks = current_ranks()
-        asked = asked_clusters(self.n_clusters, int(ranks.total(len(set(texts)))))
+        knowledge = read_knowledge(y, len(given.all))
+        asked = asked_clusters(self.n_clusters, int(ranks.total(len(set(given.texts)))))
+        if knowledge:
+            asked = _with_known(asked, knowledge, config, ranks)
         if config.noise and not ranks.alone:
             raise InputError("noise looks at all texts together, which several processes do not have; leave it out")
-        if len(texts) < len(given):
-            warnings.warn(MissingTextWarning(len(given) - len(texts), len(given)), stacklevel=2)
-        pairs = self._pairs(texts, present, len(given), views, config)
+        if len(given.texts) < len(given.all):
+            warnings.warn(MissingTextWarning(len(given.all) - len(given.texts), len(given.all)), stacklevel=2)
+        pairs = self._pairs(given.texts, given.rows, len(given.all), views, config)
 
         timing = Progress(progress)
         with timing.stage("load"):
             device = choose_device(config.device)
             precision = choose_precision(config.precision, device)
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
-        result = train(
-            texts, pairs, encoder, asked, config, self._draws(ranks), timing, _of_given(watch, present), ranks
-        )
+        check_fits(_sizes(given.texts, asked, config, encoder, ranks), config.memory_gb)
+        draws, watch = self._draws(ranks), _of_given(watch, given.rows)
+        known = None if knowledge is None else knowledge.of_text[given.rows]
+        result = train(given.texts, pairs, encoder, asked, config, draws, timing, watch, ranks, checkpoints, known)
+        self.classes_: list[Any] | None = None
+        if knowledge:
+            names = dict(enumerate(knowledge.classes))
+            self.classes_ = [names.get(before) for before in result.order.tolist()]
+            known = np.append(np.argsort(result.order), NO_CLUSTER)[known]
+        self.count_: Count | None = result.count
+        self.text_column_: str | None = given.column
+        self._take(result, given, config, timing, ranks, known)
+        return self
 
+    def update(self, X: Any, *, old: Any = None, progress: Listener | None = None, watch: Watch | None = None) -> RSTC:
+        """Take in more texts: training goes on with the old and the new ones, and clusters keep their numbers.
+
+        Labels are found anew from those that the model gives; a text's cluster changes only if the texts say so.
+        `drift_` tells how the new ones differ. The fitted texts are then the old ones, and after them the new ones. No
+        cluster is added: where drift is large, cluster anew.
+
+        Args:
+            X: the new texts.
+            old: the texts that the model was fitted on, where it was loaded and does not have them.
+            progress: as in `fit`.
+            watch: as in `fit`.
+        """
+        check_is_fitted(self, "network_")
+        if old is None and not hasattr(self, "_texts"):
+            raise InputError("a model that was loaded does not have its texts; give them: update(new, old=texts)")
+        before = as_texts(old) if old is not None else self._texts
+        more = as_texts(X)
+        if not any(text is not None for text in more):
+            raise InputError("there is no new text to take in")
+        given, config = Present.of([*before, *more], None, self.text_column_), self.config_
+        if not config.class_contrast:
+            raise InputError("class_contrast=False finds its clusters at the end, by k-means: cluster anew")
+        timing, ranks = Progress(progress), ALONE
+        with timing.stage("predict"):
+            assigned = self.assign(given.all)
+            network = deepcopy(self.network_)
+        is_new = np.array([row >= len(before) for row in given.rows])
+        labels = assigned.probabilities[given.rows].argmax(1)
+        self.drift_: Drift = drift(labels, assigned.confidence[given.rows], is_new, self.n_clusters_)
+        check_fits(_sizes(given.texts, self.n_clusters_, config, network.encoder, ranks), config.memory_gb)
+        pairs = drawn_views(
+            given.texts, config.views or self.views or str(Config().views)
+        )  # given ones are of old texts
+        begin, draws = Begin(network, labels.astype(np.int64)), self._draws(ranks)
+        watch = _of_given(watch, given.rows)
+        k, encoder = self.n_clusters_, network.encoder
+        result = train(given.texts, pairs, encoder, k, config, draws, timing, watch, ranks, begin=begin)
+        self._take(result, given, config, timing, ranks, None)
+        after = self.probabilities_[given.rows].argmax(1)
+        self.drift_ = replace(self.drift_, moved=float((after != labels)[~is_new].mean()) if not is_new.all() else 0.0)
+        return self
+
+    def _take(
+        self,
+        result: TrainResult,
+        given: Present,
+        config: Config,
+        timing: Progress,
+        ranks: Ranks,
+        known: NDArray[np.int64] | None,
+    ) -> None:
+        """Become the model that training ended with; of some texts the cluster is known, -1 of the others."""
         n_clusters, labels = len(result.b), result.prediction.clusters.numpy()
+        if known is not None:
+            labels = np.where(known == NO_CLUSTER, labels, known)
         sizes = ranks.sum(result.prediction.clusters.bincount(minlength=n_clusters)).numpy()
         found = int((sizes > 0).sum())
         if found < COLLAPSED * n_clusters:
-            warnings.warn(CollapseWarning(found, n_clusters), stacklevel=2)
+            warnings.warn(CollapseWarning(found, n_clusters, config.eps2, config.start), stacklevel=3)
         P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
         self._install(result.network, config)
         self.strangers_: Strangers | None = None
         if config.noise:
             with timing.stage("noise"):
-                self.strangers_ = know_strangers(E, labels, texts, config.noise)
+                self.strangers_ = know_strangers(E, labels, given.texts, config.noise)
         self.hierarchy_: Tree = _tree(normalize(E), labels, sizes, ranks)
-        self.labels_ = _spread(self._of_those_at_home(labels, E, texts), present, len(given), NO_CLUSTER)
-        self.probabilities_ = _spread(P, present, len(given), 0)
-        self.embedding_ = _spread(E, present, len(given), 0)
+        at_home = self._of_those_at_home(labels, E, given.texts)
+        if known is not None:
+            at_home = np.where(known == NO_CLUSTER, at_home, labels)  # somebody knows where they belong
+        self.labels_ = given.spread(at_home, NO_CLUSTER)
+        self.probabilities_ = given.spread(P, 0)
+        self.embedding_ = given.spread(E, 0)
         self.class_distribution_ = result.b
-        self.count_: Count | None = result.count
         self.history_ = result.history
         self.losses_ = result.losses
         self.n_iter_ = result.steps
-        self.n_texts_ = int(ranks.total(len(texts)))
+        self.n_texts_ = int(ranks.total(len(given.texts)))
         self.n_trained_ = result.n_trained
         self.settled_ = result.settled
-        self.text_column_: str | None = None
         self.seconds_ = timing.seconds
-        return self
+        self._texts, self._index = given.all, given.index
+        self._forget_told()
 
-    def predict(self, X: Sequence[str | None]) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the cluster of each text, (N,); -1 where there is no text, and with `noise` where it is strange."""
         return self._in_pieces(X, lambda found: found.clusters)
 
-    def predict_proba(self, X: Sequence[str | None]) -> NDArray[np.float32]:
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probability of each cluster, (N, C); zeros where there is no text."""
         return self._in_pieces(X, lambda found: found.probabilities)
 
-    def transform(self, X: Sequence[str | None]) -> NDArray[np.float32]:
+    def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the learned embedding of each text, (N, D); zeros where there is no text."""
         return self._in_pieces(X, lambda found: found.embeddings)
 
@@ -258,25 +347,19 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         starts = range(0, max(len(texts), 1), ROWS_A_PIECE)
         return np.concatenate([wanted(self.assign(texts[start : start + ROWS_A_PIECE])) for start in starts])
 
-    def assign(self, X: Sequence[str | None]) -> Assignment:
+    def assign(self, X: Any) -> Assignment:
         """Return clusters, probabilities and embeddings of texts in one pass over them."""
         check_is_fitted(self, "network_")
-        given = as_texts(X)
-        present = [i for i, text in enumerate(given) if text is not None]
-        texts = [text for text in given if text is not None]
-        tokens = self.network_.encoder.tokenize(texts)
+        given = Present.of(as_texts(X))
+        tokens = self.network_.encoder.tokenize(given.texts)
         if tokens:
             prediction = self.network_.settle(tokens, self.network_.predict(tokens))
             clusters, P, E = prediction.clusters.numpy(), prediction.log_p.exp().numpy(), prediction.E.numpy()
-            clusters = self._of_those_at_home(clusters, E, texts)
+            clusters = self._of_those_at_home(clusters, E, given.texts)
         else:
             clusters = np.zeros(0, dtype=np.int64)
             P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters_, self.network_.encoder.dim))
-        return Assignment(
-            _spread(clusters, present, len(given), NO_CLUSTER),
-            _spread(P, present, len(given), 0),
-            _spread(E, present, len(given), 0),
-        )
+        return Assignment(given.spread(clusters, NO_CLUSTER), given.spread(P, 0), given.spread(E, 0))
 
     def predict_batch(self, batch: Any, text_column: str | None = None) -> Any:
         """Return a batch of rows with the columns `cluster` and `confidence`, as data engines want it.
@@ -327,6 +410,8 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             P = np.stack([self.probabilities_[:, groups == group].max(1) for group in range(k)], axis=1)
             coarse.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
             coarse.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
+        coarse.classes_ = None  # a class of several is none
+        coarse._forget_told()
         return coarse
 
     def _sizes(self) -> NDArray[np.float64]:
@@ -350,6 +435,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
             "count": asdict(self.count_) if self.count_ else None,
             "n_trained": self.n_trained_,
             "text_column": self.text_column_,
+            "classes": self.classes_,
         }
         config = replace(self.config_, cache_folder=None)  # a place on this machine means nothing on another
         save_model(Path(folder), self.network_, config, facts, self.strangers_)
@@ -359,16 +445,25 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         """Read a model that `save` wrote, to predict on the named device; it predicts as before.
 
         Another kind of processor rounds differently, and so may decide a close call differently. The fitted texts and
-        their labels are not in the folder, nor is a function that made the views.
+        their labels are not in the folder, nor is a function that made the views. A name on the hub, OWNER/MODEL, will
+        do where there is no such folder.
         """
-        saved = load_model(Path(folder), device)
+        folder = find_folder(folder)
+        saved = load_model(folder, device)
+        try:
+            return cls._of_saved(saved, folder)
+        except (ValueError, TypeError, KeyError) as problem:
+            raise InputError(f"what the model in {folder} tells of itself does not fit together") from problem
+
+    @classmethod
+    def _of_saved(cls, saved: SavedModel, folder: Path) -> RSTC:
         facts = saved.facts
         settings = {name: value for name, value in saved.config.to_dict().items() if name != "encoder"}
         model = cls(
             n_clusters=len(facts["class_distribution"]),
             preset=facts["preset"],
             random_state=facts["random_state"],
-            encoder=str(Path(folder) / "encoder"),
+            encoder=str(folder / "encoder"),
             **settings,
         )
         model._install(saved.network, saved.config)
@@ -383,6 +478,7 @@ class RSTC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Base
         model.settled_ = facts["settled"]
         model.text_column_ = facts.get("text_column")
         model.count_ = read_count(facts.get("count"))
+        model.classes_ = facts.get("classes")
         return model
 
     def config(self) -> Config:
@@ -463,6 +559,35 @@ class Assignment:
         return np.asarray(self.probabilities.max(axis=1, initial=0))
 
 
+def _with_known(asked: int | Within, knowledge: Knowledge, config: Config, ranks: Ranks) -> int | Within:
+    """Return how many clusters are asked for, where some classes are known; each of them is one."""
+    if not ranks.alone:
+        raise InputError("labels that are known need all texts together, which several processes do not have")
+    if not config.class_contrast:
+        raise InputError("class_contrast=False learns from no labels, so there is no use for those that are known")
+    fewest = len(knowledge.classes)
+    most = asked if isinstance(asked, int) else asked[1]
+    if most is not None and most < fewest:
+        raise InputError(f"{fewest} classes are known, which is more than the {most} clusters that are asked for")
+    return asked if isinstance(asked, int) else (max(asked[0], fewest), asked[1])
+
+
+def _sizes(texts: list[str], asked: int | Within, config: Config, encoder: Encoder, ranks: Ranks) -> Sizes:
+    """Return what a run's memory depends on; a number of clusters that is not known yet is guessed."""
+    most = config.max_fit_texts or len(texts)
+    first_has_all = len(texts) if ranks.alone else int(ranks.total(len(texts)))  # of those that learn
+    return Sizes(
+        texts=len(texts),
+        characters=sum(map(len, texts)),
+        learners=min(most, first_has_all),
+        tokens=config.max_tokens,
+        n_clusters=asked if isinstance(asked, int) else asked[1] or GUESSED_CLUSTERS,
+        dim=encoder.dim,
+        weights=sum(weights.numel() * weights.element_size() for weights in encoder.parameters()),
+        cache=config.cache_mb * 2**20,
+    )
+
+
 def _tree(points: Floats, labels: NDArray[np.int64], sizes: NDArray[np.int64], ranks: Ranks) -> Tree:
     """Return the tree over the clusters, of the points (n, D) of all processes and all clusters' sizes (C,)."""
     means = group_means(points, labels, len(sizes))
@@ -477,15 +602,6 @@ def _of_present(view: list[Any], present: list[int], total: int, number: int) ->
     if len(view) != total:
         raise InputError(f"view {number} has {len(view)} texts, but there are {total} texts")
     return [clean(view[i]) for i in present]
-
-
-def _spread(values: NDArray[Any], present: list[int], total: int, missing: int) -> NDArray[Any]:
-    """Put the rows of the texts that are there among those that are missing."""
-    if len(present) == total:
-        return values
-    out = np.full((total, *values.shape[1:]), missing, dtype=values.dtype)
-    out[present] = values
-    return out
 
 
 def _of_given(watch: Watch | None, present: list[int]) -> Watch | None:

@@ -29,6 +29,7 @@ class Given:
         columns: where the texts are.
         texts: what they say, None where there is no text.
         views: changed versions of the texts, if there are any.
+        labels: what is known of the texts, None where nothing is, if a column says.
         rows: which rows of the file they are.
         n_rows: how many rows the file has.
         tables: what reads all rows of the file again, a piece at a time.
@@ -37,6 +38,7 @@ class Given:
     columns: Columns
     texts: list[str | None]
     views: tuple[list[str | None], list[str | None]] | None
+    labels: list[str | None] | None
     rows: range
     n_rows: int
     tables: Callable[[], Iterable[pd.DataFrame]]
@@ -50,11 +52,13 @@ def read_given(
     text_column: str | None = None,
     view_columns: tuple[str, str] | None = None,
     truth_column: str | None = None,
+    label_column: str | None = None,
 ) -> Given:
     """Read a file, or this process's share of it; a truth column has to be there and is not read."""
 
     def looked_at(table: pd.DataFrame) -> Columns:
-        known = [find_text_column(table, name) for name in (*(view_columns or ()), truth_column) if name]
+        others = (*(view_columns or ()), truth_column, label_column)
+        known = [find_text_column(table, name) for name in others if name]
         found = Columns(find_text_column(table, text_column, besides=known), view_columns)
         check_free_names(table)
         return found
@@ -63,7 +67,10 @@ def read_given(
         table = read_table(path, kind, encoding)
         columns = looked_at(table)
         texts, views = _texts(table, columns)
-        return Given(columns, texts, views, range(len(table)), len(table), lambda: [table])
+        labels = texts_of(table, label_column) if label_column else None
+        return Given(columns, texts, views, labels, range(len(table)), len(table), lambda: [table])
+    if label_column:
+        raise InputError("labels that are known need all texts together, which several processes do not have")
     if path == STANDARD_INPUT:
         raise InputError("several processes cannot share standard input; give the name of a file")
 
@@ -83,7 +90,7 @@ def read_given(
         if views and versions:
             for one, more in zip(views, versions, strict=True):
                 one.extend(more)
-    return Given(columns, texts, views, rows, n_rows, lambda: stream_tables(path, kind, encoding))
+    return Given(columns, texts, views, None, rows, n_rows, lambda: stream_tables(path, kind, encoding))
 
 
 def _texts(

@@ -4,15 +4,18 @@
     heads.safetensors   G_p (or centroids) and G_z
     strangers.safetensors  what tells texts that belong nowhere, where it was asked for
     model.json          format version, settings, facts, and the sha256 of every file
+    README.md           the model's card
 
-Nothing in it is code, and loading it asks no network.
+Nothing in it is code, loading it asks no network, and a folder that a stranger made is looked through before it is
+opened: it can be refused, and do nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +26,22 @@ from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
-from rstc.errors import InputError
+from rstc.errors import InputError, first_line
 from rstc.files import replaced_folder, sha256
 from rstc.hardware import choose_device, choose_precision
+from rstc.model_card import card
 from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, Grouped, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
+from rstc.representation.trusted import read_json, stays_within
 from rstc.strangers import Strangers
 from rstc.versions import versions
 
 FORMAT_VERSION = 2
 DESCRIPTION = "model.json"
+LARGEST_DESCRIPTION = 2**26  # bytes; the history and the tree of many clusters are in it
+MOST_CLUSTERS = 10**6
+CARD = "README.md"
 HEADS = "heads.safetensors"
 STRANGERS = "strangers.safetensors"
 ENCODER = "encoder"
@@ -69,12 +77,30 @@ def save_model(
             "merged_from": _ungrouped(network.cluster_head).n_clusters if _is_merged(network) else None,
             "versions": versions(),
             "facts": facts,
-            "files": {name: sha256(new / name) for name in _files(new)},
         }
+        (new / CARD).write_text(card(description), encoding="utf-8")
+        description["files"] = {name: sha256(new / name) for name in _files(new)}
         description["checksum"] = _checksum(description)
         (new / DESCRIPTION).write_text(json.dumps(description, indent=1), encoding="utf-8")
         for name in _files(new):  # safetensors makes its files for the owner's eyes only
             (new / name).chmod((new / DESCRIPTION).stat().st_mode)
+
+
+def find_folder(name: str | Path) -> Path:
+    """Return a model's folder: the one of that name, or for a name on the hub (OWNER/MODEL) its copy here."""
+    folder = Path(name)
+    if folder.exists() or not re.fullmatch(r"[\w.-]+/[\w.-]+", str(name)):
+        return folder
+    from huggingface_hub import snapshot_download
+
+    from rstc.representation.loading import hub_in_reach
+
+    try:
+        return Path(snapshot_download(str(name), local_files_only=not hub_in_reach()))
+    except Exception as problem:  # the hub's client has many ways to say that there is no such thing
+        raise InputError(
+            f"{name} is neither a folder nor a model that the hub could give ({first_line(problem)})"
+        ) from problem
 
 
 def load_model(folder: Path, device: str = "auto") -> SavedModel:
@@ -89,13 +115,18 @@ def load_model(folder: Path, device: str = "auto") -> SavedModel:
             raise InputError(f"{folder / DESCRIPTION} names a file outside of its folder: {name}")
         if not path.is_file():
             raise InputError(f"the model in {folder} is incomplete: {name} is missing")
+        if not stays_within(path, folder):
+            raise InputError(f"the model in {folder} holds a link that leads out of it: {name}")
         if sha256(path) != expected:
             raise InputError(f"the model in {folder} was altered: {name} is not the file that was saved")
+    if HEADS not in description["files"]:
+        raise InputError(f"the model in {folder} is incomplete: {HEADS} is missing")
     config = replace(Config(**description["config"]), device=device)
     place = choose_device(device)
     precision = choose_precision(config.precision, place)
-    encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, place, precision)
+    encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, place, precision, saved_by_us=True)
     encoder.train_layers(config.trainable_layers)
+    _check_promise(folder, description, encoder.dim, config)
     head = _empty_head(description, encoder.dim, config)
     network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
     try:
@@ -108,6 +139,13 @@ def load_model(folder: Path, device: str = "auto") -> SavedModel:
     except (SafetensorError, RuntimeError) as problem:
         raise InputError(f"the heads in {folder / HEADS} do not fit the model: {problem}") from problem
     return SavedModel(network.eval(), config, description["facts"], _strangers(folder, description, encoder.dim))
+
+
+def _check_promise(folder: Path, description: dict[str, Any], dim: int, config: Config) -> None:
+    """Refuse heads that are described as far larger than they are: to build them would take the memory."""
+    promised = 4 * dim * (max(description["n_clusters"], description.get("merged_from") or 0) + config.projection_dim)
+    if promised > 2 * (folder / HEADS).stat().st_size + 2**20:
+        raise InputError(f"{folder / DESCRIPTION} promises more than {HEADS} holds")
 
 
 def _strangers(folder: Path, description: dict[str, Any], dim: int) -> Strangers | None:
@@ -146,16 +184,46 @@ def read_description(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
     if not path.is_file():
         raise InputError(f"there is no model in {folder}: {DESCRIPTION} is missing")
-    try:
-        description: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    description = read_json(path, LARGEST_DESCRIPTION)
+    if not isinstance(description, dict) or "format_version" not in description:
+        raise InputError(f"{path} is not the description of a model")
+    if description["format_version"] != FORMAT_VERSION:
         version = description["format_version"]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{path} is not the description of a model") from problem
-    if version != FORMAT_VERSION:
         raise InputError(f"{path} has format version {version}; this rstc reads version {FORMAT_VERSION}")
     if description.get("checksum") != _checksum(description):
         raise InputError(f"the model in {folder} was altered: {DESCRIPTION} is not the file that was saved")
+    _check_form(path, description)
     return description
+
+
+def _check_form(path: Path, description: dict[str, Any]) -> None:
+    """Refuse a description whose parts are not of the kinds that we write; a checksum anybody can compute."""
+    config, facts, files = (description.get(name) for name in ("config", "facts", "files"))
+    n_clusters, merged_from = description.get("n_clusters"), description.get("merged_from")
+    unknown = sorted(set(config) - {field.name for field in fields(Config)}) if isinstance(config, dict) else []
+    if unknown:
+        raise InputError(f"{path} has settings that this rstc does not know: {', '.join(unknown)[:200]}")
+    fits = (
+        isinstance(config, dict)
+        and isinstance(facts, dict)
+        and {"class_distribution", "history", "n_iter", "n_texts", "settled", "preset", "random_state"} <= set(facts)
+        and isinstance(files, dict)
+        and all(isinstance(name, str) and isinstance(checksum, str) for name, checksum in files.items())
+        and _is_count(n_clusters)
+        and (merged_from is None or _is_count(merged_from))
+        and description.get("cluster_head") in ("centroids", "network")
+        and _is_numbers(facts["class_distribution"], n_clusters)
+    )
+    if not fits:
+        raise InputError(f"{path} is not the description of a model")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_CLUSTERS
+
+
+def _is_numbers(values: Any, n: Any) -> bool:
+    return isinstance(values, list) and len(values) == n and all(isinstance(value, (int, float)) for value in values)
 
 
 def _ours(folder: Path) -> bool:
@@ -167,7 +235,7 @@ def _ours(folder: Path) -> bool:
         read_description(folder)
     except InputError:
         return False
-    return names <= {DESCRIPTION, HEADS, STRANGERS, ENCODER}
+    return names <= {DESCRIPTION, CARD, HEADS, STRANGERS, ENCODER}
 
 
 def _files(folder: Path) -> list[str]:

@@ -1,0 +1,59 @@
+"""What a user knows of some texts: classes by name, and which text is of which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rstc.errors import InputError
+from rstc.pseudo_labels.known import UNKNOWN
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Known classes.
+
+    Attributes:
+        classes: their names.
+        of_text: which of them each text is of, -1 where it is not known, (N,).
+    """
+
+    classes: list[Any]
+    of_text: NDArray[np.int64]
+
+
+def read_knowledge(y: Any, n_texts: int) -> Knowledge | None:
+    """Return what labels say: unknown are -1, None, NaN and empty strings; None where all are.
+
+    >>> read_knowledge(["late", None, "refund", "late", ""], 5)
+    Knowledge(classes=['late', 'refund'], of_text=array([ 0, -1,  1,  0, -1]))
+    """
+    if y is None:
+        return None
+    labels: Sequence[Any] = [_plain(value) for value in (y.to_pandas() if hasattr(y, "to_pandas") else y)]
+    if len(labels) != n_texts:
+        raise InputError(f"there are {len(labels)} labels, but {n_texts} texts")
+    classes = sorted({label for label in labels if label is not None}, key=lambda label: (str(type(label)), label))
+    if not classes:
+        return None
+    place = {label: number for number, label in enumerate(classes)}
+    return Knowledge(classes, np.array([UNKNOWN if label is None else place[label] for label in labels]))
+
+
+def _plain(value: Any) -> Any:
+    """Return a label as a plain value, None where it says nothing."""
+    if value is None or value is pd.NA or (isinstance(value, float) and value != value):
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+        return _plain(value)
+    if isinstance(value, str):
+        return value.strip() or None
+    if not isinstance(value, (int, float, bool)):
+        raise InputError(f"a label is a name or a number, got {value!r}")
+    return None if value == UNKNOWN else value

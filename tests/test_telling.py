@@ -1,0 +1,107 @@
+"""Texts come in as people have them, and results go out as tables and into notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from rstc import RSTC, InputError, MissingTextWarning
+from rstc.texts import as_texts
+
+
+def of_polars(texts: list[str | None]) -> Any:
+    return pytest.importorskip("polars").DataFrame({"id": list(range(len(texts))), "text": texts})
+
+
+def of_datasets(texts: list[str | None]) -> Any:
+    return pytest.importorskip("datasets").Dataset.from_dict({"id": list(range(len(texts))), "text": texts})
+
+
+KINDS: dict[str, Callable[[list[str | None]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "numpy": lambda texts: np.array(texts, dtype=object),
+    "pandas column": pd.Series,
+    "pandas strings": lambda texts: pd.Series(texts, dtype="string"),
+    "pandas table": lambda texts: pd.DataFrame({"id": range(len(texts)), "text": texts}),
+    "polars column": lambda texts: of_polars(texts)["text"],
+    "polars table": of_polars,
+    "pyarrow column": lambda texts: pa.table({"text": texts})["text"],
+    "pyarrow array": pa.array,
+    "pyarrow table": lambda texts: pa.table({"id": range(len(texts)), "text": texts}),
+    "datasets column": lambda texts: of_datasets(texts)["text"],
+    "datasets table": of_datasets,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_come_in_as_people_have_them(kind: str) -> None:
+    texts = ["where is my parcel", None, "cancel it, please", " "]
+    assert as_texts(KINDS[kind](texts)) == ["where is my parcel", None, "cancel it, please", None]
+
+
+def test_a_table_of_several_texts_asks_which() -> None:
+    table = pd.DataFrame({"title": ["late parcel", "no refund"], "body": ["it is late", "where is it"]})
+    with pytest.raises(InputError, match=r"title, body; give one of them, as X\['name'\]"):
+        as_texts(table)
+
+
+@pytest.fixture(scope="module")
+def model(tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]]) -> RSTC:
+    texts: list[str | None] = [*texts_and_topics[0]]
+    texts[7] = None
+    texts[8] = "<script>alert('parcel')</script> late courier"
+    table = pd.DataFrame({"text": texts}, index=[f"row {i}" for i in range(len(texts))])
+    settings = {"encoder": tiny_encoder, "max_steps": 6, "batch_size": 32, "kmeans_starts": 2}
+    with pytest.warns(MissingTextWarning):
+        return RSTC(4, random_state=0, **settings).fit(table)
+
+
+def test_the_texts_go_out_as_a_table(model: RSTC) -> None:
+    frame = model.to_frame()
+    assert frame.columns.tolist() == ["text", "cluster", "name", "confidence"]
+    assert frame.index[3] == "row 3"
+    assert frame.drop(index="row 7")["cluster"].tolist() == model.labels_[np.arange(120) != 7].tolist()
+    assert frame.loc["row 7"].isna().all()
+    assert model.text_column_ == "text"
+
+
+def test_the_clusters_go_out_as_a_table(model: RSTC) -> None:
+    info = model.cluster_info_
+    assert info.index.name == "cluster"
+    assert info["size"].sum() == 119
+    assert info["share"].sum() == pytest.approx(1)
+    assert info["estimated_share"].sum() == pytest.approx(1)
+    assert all(isinstance(row["keywords"], list) and row["typical"] for _, row in info.iterrows())
+    assert set(model.to_frame()["name"].dropna()) == set(info["name"])
+
+
+def test_a_notebook_shows_clusters_and_a_map(model: RSTC, tiny_encoder: str) -> None:
+    shown = model._repr_mimebundle_()["text/html"]
+    assert shown.count("<circle") == 119
+    assert "119 texts in 4 clusters" in shown
+    assert "<script>" not in shown
+    assert "text/html" in RSTC(4, encoder=tiny_encoder)._repr_mimebundle_(), "unfitted, as scikit-learn shows it"
+
+
+def test_a_coarser_model_tells_of_its_own_clusters(model: RSTC) -> None:
+    assert len(model.cluster_info_) == 4
+    coarse = model.merge_to(2)
+    assert len(coarse.cluster_info_) == 2
+    assert len(model.cluster_info_) == 4
+
+
+def test_a_loaded_model_has_no_texts_to_tell_of(model: RSTC, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    with pytest.raises(InputError, match="no texts to tell of"):
+        RSTC.load(tmp_path / "model").to_frame()
+
+
+def test_names_of_features_go_out(model: RSTC) -> None:
+    assert model.get_feature_names_out().tolist()[:2] == ["rstc0", "rstc1"]
