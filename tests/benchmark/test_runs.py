@@ -98,7 +98,9 @@ def test_a_store_that_cannot_be_written_is_refused_before_anything_runs(tmp_path
 
 
 def test_clusters_of_those_that_train_are_scored_against_their_own_truth(tmp_path: Path, tiny_encoder: str) -> None:
-    result = measure(Job("sample", "rstc", 0, {**quick(tiny_encoder), "contrast_steps": 0, "max_texts": 200}), tmp_path)
+    result = measure(
+        Job("sample", "rstc", 0, {**quick(tiny_encoder), "contrast_steps": 0, "max_fit_texts": 200}), tmp_path
+    )
     assert all(0 < point["acc"] <= 100 for point in result["curve"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,13 +12,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from forking import rstc
 from rstc.cli import main
-
-
-def rstc(*arguments: Any, stdin: str | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rstc", *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": "120"}
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=cwd, env=environment, timeout=300)
 
 
 @pytest.fixture(scope="module")

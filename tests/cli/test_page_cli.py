@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
+from forking import rstc
 from rstc.cli import main
 from rstc.results.edits import Log, read_log, write_log
-
-
-def rstc(*arguments: Any, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "rstc", *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": "120"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, cwd=cwd)
 
 
 def test_report_adds_the_truth(run_folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import augment, benchmark, cluster, correct, evaluate, info, predict, report
+from rstc.cli import augment, benchmark, cluster, correct, evaluate, info, predict, report, update
 from rstc.errors import InputError, RstcWarning
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command("cluster")(cluster.cluster)
 app.command("predict")(predict.predict)
+app.command("update")(update.update)
 app.command("augment", epilog=augment.WAYS_LISTED)(augment.augment)
 app.command("report")(report.report)
 app.command("explore")(correct.explore)

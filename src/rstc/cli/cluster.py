@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rstc.cli.options import Device, Encoding, Format, TextColumn, note_plain_input
+from rstc.cli.options import Device, Encoding, Format, GuardFormulas, TextColumn, note_guarded, note_plain_input
 from rstc.config import parse_setting
 from rstc.errors import InputError
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that folder.")]
+Resume = Annotated[
+    bool | None,
+    typer.Option(
+        "--resume/--from-scratch",
+        help="Go on from where a run of the same command was stopped in DIR, as is done anyway, or begin anew.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and file give the same clusters.")]
 
 
@@ -39,6 +48,14 @@ def cluster(
             help="Give strange texts cluster -1, until only this share of the others is expected to belong nowhere.",
         ),
     ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            metavar="COLUMN",
+            help="What you know: a class in some rows, empty in others. Each is a cluster; new ones are still found.",
+        ),
+    ] = None,
     truth: Annotated[
         str | None,
         typer.Option(
@@ -53,13 +70,17 @@ def cluster(
     seed: Seed = 0,
     format: Format = None,
     encoding: Encoding = "utf-8",
+    guard_formulas: GuardFormulas = False,
     overwrite: Overwrite = False,
+    resume: Resume = None,
     device: Device = "auto",
 ) -> None:
     """Cluster the texts of a file.
 
     Writes DIR/clusters.* (your rows with `cluster` and `confidence`), DIR/report.html (the result as a page: open it in
     a browser), DIR/summary.json, DIR/points.parquet and DIR/model/.
+
+    A run that was stopped or killed goes on where it was when the same command is given again.
 
     Examples:
 
@@ -70,6 +91,8 @@ def cluster(
         rstc cluster tickets.csv --clusters 10-60 --out run
 
         rstc cluster tickets.csv --out run --noise 0.005
+
+        rstc cluster tickets.csv -k 12 --out run --labels topic_if_known
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
 
@@ -91,12 +114,15 @@ def cluster(
         text_column=text_column,
         view_columns=_two_columns(views),
         truth_column=truth,
+        label_column=labels,
         preset=preset,
         settings=changed,
         seed=seed,
         format=format,
         encoding=encoding,
+        guard_formulas=guard_formulas,
         overwrite=overwrite,
+        resume=resume,
     )
 
 
@@ -126,7 +152,7 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
     )
 
 
-def _run(file: str, out: Path, n_clusters: int | str, **options: Any) -> None:
+def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None, **options: Any) -> None:
     """Cluster a file and show what came of it."""
     from rstc.cli.display import cluster_table, count_line, noise_line, output, seconds_line, shown_progress
 
@@ -135,15 +161,24 @@ def _run(file: str, out: Path, n_clusters: int | str, **options: Any) -> None:
         from rstc.ranks import told_when_one_ends
         from rstc.results.run_folder import REPORT
         from rstc.run import cluster_file
+        from rstc.stopping import Stopping
 
-        with told_when_one_ends():
-            summary = cluster_file(file, out, n_clusters, listener=listener, **options)
+        stopping = Stopping()
+        with told_when_one_ends() as ranks, stopping.listening() if ranks.alone else nullcontext():
+            summary = cluster_file(
+                file, out, n_clusters, resume=resume is not False, stopping=stopping, listener=listener, **options
+            )
     if summary is None:  # another of the processes that share the run tells of it
         return
     output.print(cluster_table(summary["clusters"]))
     texts, trained_on = summary["input"]["texts"], summary["input"]["trained_on"]
     settled = ", when the clusters had settled" if summary["settled"] else ""
-    sampled = f" on a random sample of {trained_on:,}" if trained_on < texts else ""
+    sampled = f" on a sample of {trained_on:,}" if trained_on < texts else ""
+    resumed_at = summary["resumed_at"]
+    if resumed_at is not None:
+        output.print(f"The run went on from step {resumed_at}, where it was before", highlight=False, markup=False)
+    elif resume:
+        output.print("There was nothing to resume; the run began anew", highlight=False, markup=False)
     if summary["count"]:
         output.print(count_line(summary["count"]), highlight=False, markup=False)
     output.print(
@@ -161,4 +196,5 @@ def _run(file: str, out: Path, n_clusters: int | str, **options: Any) -> None:
         from rstc.cli.report import add_truth
 
         add_truth(out, options["truth_column"])
+    note_guarded(options.get("guard_formulas", False), summary["input"]["format"])
     output.print(f"Written to {out}; look at it: {out / REPORT}", highlight=False, markup=False, soft_wrap=True)

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rstc.progress import Listener
+from rstc.stopping import Stopped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ STAGES = {
     "train": "training",
     "renew": "renewing the labels",
     "predict": "labelling",
+    "sample": "choosing texts",
 }
 SECONDS_BETWEEN_LINES = 15.0
 
@@ -44,6 +46,9 @@ def shown_progress() -> Iterator[Listener]:
 
             use_granted_cores()
             yield listen
+    except Stopped as stop:
+        notes.print("rstc: stopped; the same command goes on from where it was")
+        raise typer.Exit(128 + stop.signal_number) from None
     except KeyboardInterrupt:
         notes.print("rstc: interrupted; nothing was written")
         raise typer.Exit(130) from None

@@ -12,7 +12,7 @@ def _trained_on(facts: dict[str, Any]) -> str:
     texts, trained = facts["n_texts"], facts.get("n_trained", facts["n_texts"])
     if not texts:
         return "unknown"
-    return f"{texts:,} texts" if trained == texts else f"a random sample of {trained:,} of {texts:,} texts"
+    return f"{texts:,} texts" if trained == texts else f"a sample of {trained:,} of {texts:,} texts"
 
 
 def info(

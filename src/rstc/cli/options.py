@@ -21,6 +21,28 @@ Device = Annotated[
     str, typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps; auto takes a GPU where there is one.")
 ]
 
+GuardFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--guard-formulas",
+        help="In CSV, TSV and plain text, put an apostrophe before what a spreadsheet would run as a formula.",
+    ),
+]
+
+
+def note_guarded(asked: bool, format: str) -> None:
+    """Tell that cells were guarded, or that there was nothing to guard."""
+    from rstc.cli.display import output
+    from rstc.formulas import SPREADSHEETS
+
+    if asked and format in SPREADSHEETS:
+        said = "Cells that begin with = + - @ or an apostrophe were written with an apostrophe in front"
+    elif asked:
+        said = f"Nothing to guard: no spreadsheet takes texts in {format} for formulas"
+    else:
+        return
+    output.print(said, highlight=False, markup=False)
+
 
 def note_plain_input(file: str, format: str | None) -> None:
     """Tell how standard input is read where nothing says otherwise: a table's lines would pass for texts."""
