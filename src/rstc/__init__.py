@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rstc.config import Config as Config
     from rstc.errors import CacheWarning as CacheWarning
+    from rstc.errors import CheckpointWarning as CheckpointWarning
     from rstc.errors import CollapseWarning as CollapseWarning
     from rstc.errors import InputError as InputError
     from rstc.errors import MissingTextWarning as MissingTextWarning
+    from rstc.errors import RetryWarning as RetryWarning
     from rstc.errors import RstcWarning as RstcWarning
     from rstc.errors import TransportWarning as TransportWarning
     from rstc.estimator import RSTC as RSTC
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     from rstc.representation.augmenters.typos import Typos as Typos
     from rstc.representation.augmenters.words import WordDeletion as WordDeletion
     from rstc.representation.augmenters.words import WordSwap as WordSwap
+    from rstc.saot_clustering import SAOTClustering as SAOTClustering
 
 _HOMES = {
     "RSTC": "estimator",
+    "SAOTClustering": "saot_clustering",
     "Config": "config",
     "saot": "pseudo_labels.transport",
     "Transport": "pseudo_labels.transport",
@@ -49,6 +53,8 @@ _HOMES = {
     "MissingTextWarning": "errors",
     "CollapseWarning": "errors",
     "CacheWarning": "errors",
+    "CheckpointWarning": "errors",
+    "RetryWarning": "errors",
 }
 __all__ = sorted(_HOMES)
 
