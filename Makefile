@@ -3,13 +3,22 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test browser check lint readme results clean
+.PHONY: demo test browser check lint readme results kills test-mteb docs smoke fuzz audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
 
 test: lint browser
 	$(BIN)/pytest -n auto --dist loadfile  # a worker a core, each on one thread (tests/conftest.py)
+
+# Twenty runs, killed at twenty moments and taken up again; `make test` kills eight.
+kills: $(VENV)/installed-dev
+	RSTC_KILLS=20 $(BIN)/pytest tests/test_checkpoints.py -k killed
+
+# With MTEB, which is too large to be among the development tools.
+test-mteb: $(VENV)/installed-dev
+	$(BIN)/pip install --quiet --editable '.[mteb]' --constraint constraints.txt
+	$(BIN)/pytest tests/test_for_mteb.py
 
 # Chromium for the tests of the page, where it is missing.
 browser:
@@ -30,6 +39,29 @@ readme: $(VENV)/installed
 results: $(VENV)/installed-dev readme
 	$(BIN)/rstc benchmark figures --out docs/figures
 
+# The documentation as a site, in build/site; a warning is an error.
+docs: $(VENV)/installed-docs
+	DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict
+
+# The wheel and the source distribution, each installed into an empty environment and used there.
+smoke: $(VENV)/installed-dev
+	tools/smoke.sh $(PYTHON) $(BIN)
+
+# Fuzz the readers and the model loader, SECONDS each; what is found is left in build/fuzz.
+SECONDS ?= 60
+fuzz: $(VENV)/installed-safety
+	mkdir -p build/fuzz
+	cd build/fuzz && for what in readers models; do \
+	    ../../$(BIN)/python ../../tools/fuzz.py $$what -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=3000 || exit 1; done
+
+# Known weaknesses of what we depend on. Strict: what nobody could tell about is a failure, too.
+audit: $(VENV)/installed-safety
+	$(BIN)/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
+
+# What a release consists of, as CycloneDX: an environment with nothing but it is made and listed.
+sbom: $(VENV)/installed-safety
+	tools/sbom.sh $(PYTHON) $(BIN)
+
 # torch comes first and alone: asked for by its exact version, pip may take a CPU build.
 $(VENV)/torch: constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,5 +77,13 @@ $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/pip install --quiet --editable '.[dev]' --constraint constraints.txt
 	touch $@
 
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --editable '.[docs]' --constraint constraints.txt
+	touch $@
+
+$(VENV)/installed-safety: $(VENV)/installed-dev
+	$(BIN)/pip install --quiet --editable '.[safety]' --constraint constraints.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-run .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build demo-run .mypy_cache .ruff_cache .pytest_cache .hypothesis
