@@ -4,7 +4,7 @@
 
 Texts are made up to be like search queries: one to five words of the encoder's own vocabulary, most of them of the
 query's topic, one in twenty queries a repetition. Each size is one run of `rstc cluster` in a process of its own,
-from a CSV file to the run folder. Above `max_texts` (a setting; 100,000) a random sample trains and all texts are
+from a CSV file to the run folder. above `max_fit_texts` (a setting; 100,000) a sample trains and all texts are
 then labelled by the trained model.
 """
 

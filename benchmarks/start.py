@@ -3,8 +3,8 @@
     python benchmarks/start.py [--sizes 10000 100000 1000000] [--clusters 100]
 
 Points are made up: clusters of very uneven sizes (Dirichlet 0.5) around random directions, with noise that hides the
-nearest centre of some. `rstc cluster` itself starts on at most `max_texts` (100,000); this is the start without that
-limit. Each size is a process of its own.
+nearest centre of some. `rstc cluster` itself starts on at most `max_fit_texts` (100,000); this is the start without
+that limit. Each size is a process of its own.
 """
 
 from __future__ import annotations

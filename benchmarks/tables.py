@@ -267,6 +267,95 @@ def distributed_table() -> str:
     return table(["", "processes", "seconds", "peak memory of each, MB", "told by each to the others"], lines)
 
 
+def sampling_table() -> str:
+    """ACC, mean recall of the classes and lost classes by how many texts train."""
+    runs, rows = read("sampling")["rows"], []
+    for name in dict.fromkeys(run["dataset"] for run in runs):
+        of_set = [run for run in runs if run["dataset"] == name]
+        for part in sorted({run["part"] for run in of_set}):
+            seeds = sorted({run["seed"] for run in of_set if run["part"] == part})
+            cells = []
+            for drawn in ("all",) if part == 1 else ("random", "spread"):
+                some = [run for run in of_set if (run["part"], run["drawn"]) == (part, drawn)]
+                means = (np.mean([run[key] for run in some]) for key in ("acc", "mean_recall", "lost"))
+                cells.append("{:.1f} / {:.1f} / {:.1f}".format(*means))
+            first = next(run for run in of_set if run["part"] == part)
+            each = f"{first['trained_on'] / first['classes']:.0f}"
+            rows.append(
+                [DATASETS[name].title, f"{first['trained_on']:,}", each, len(seeds), *(cells * (3 - len(cells)))]
+            )
+    return table(["set", "texts that train", "of each class", "seeds", "random", "with room for the rare"], rows)
+
+
+def few_labels_table() -> str:
+    runs, rows = read("few_labels")["rows"], []
+    for name in dict.fromkeys(run["dataset"] for run in runs):
+        some = [run for run in runs if run["dataset"] == name]
+        means = {key: np.mean([run[key] for run in some]) for key in ("acc", "nmi", "acc_without", "nmi_without")}
+        gains = [run["acc"] - run["acc_without"] for run in some]
+        rows.append(
+            [
+                DATASETS[name].title,
+                len(some),
+                some[0]["given"],
+                f"{means['acc_without']:.1f} / {means['nmi_without']:.1f}",
+                f"{means['acc']:.1f} / {means['nmi']:.1f}",
+                f"{np.mean(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})",
+            ]
+        )
+    return table(["set", "seeds", "known texts", "without", "with", "ACC gained"], rows)
+
+
+TOOLS = {
+    "kmeans": "k-means",
+    "ward": "Ward's linkage",
+    "community": "`community_detection`",
+    "bertopic": "BERTopic",
+    "bertopic-k": "BERTopic, `nr_topics` given",
+    "fastopic": "FASTopic",
+    "saot-clustering": "`SAOTClustering`",
+    "rstc": "rstc",
+}
+
+
+def compare_table() -> str:
+    runs = read("compare")["rows"]
+    sets = list(dict.fromkeys(run["dataset"] for run in runs))
+    rows = []
+    for tool in dict.fromkeys(run["tool"] for run in runs):
+        cells = []
+        for name in sets:
+            some = [run for run in runs if (run["tool"], run["dataset"]) == (tool, name)]
+            if not some:
+                cells.append("")
+                continue
+            keys = ("acc", "nmi", "clusters", "processor_seconds", "left_out")
+            acc, nmi, clusters, seconds, left_out = (np.mean([run[key] for run in some]) for key in keys)
+            outliers = f", {left_out:.0f} % left out" if left_out else ""
+            cells.append(f"{acc:.1f} / {nmi:.1f}; {clusters:.0f}; {seconds:.0f} s{outliers} ({len(some)}s)")
+        rows.append([TOOLS[tool], *cells])
+    classes = {run["dataset"]: run["classes"] for run in runs}
+    return table(["tool", *(f"{DATASETS[name].title}, {classes[name]} classes" for name in sets)], rows)
+
+
+def load_table() -> str:
+    content = read("load")
+    stream, crowd = content["stream"], content["crowd"]
+    rows = [
+        ["texts in one stream, rows written", f"{content['texts']:,}, {content['rows_written']:,}"],
+        ["minutes", f"{stream['seconds'] / 60:.0f}"],
+        [
+            "MB held after a tenth, at the end, at the most",
+            ", ".join(f"{stream[f'megabytes_{when}']:,.0f}" for when in ("after_a_tenth", "at_the_end", "at_the_most")),
+        ],
+        [
+            f"{crowd['processes']} processes at once on one model: succeeded, different results, model unchanged",
+            f"{crowd['succeeded']}, {crowd['different_results']}, {'yes' if crowd['model_unchanged'] else 'no'}",
+        ],
+    ]
+    return table(["`python benchmarks/load.py`", ""], rows)
+
+
 def estimate_table() -> str:
     """Return what 100 million texts on 16 nodes of 32 cores would take, by what one process takes here."""
     rows = {(row["task"], row["processes"]): row["each"][0] for row in read("distributed")["rows"]}
@@ -280,7 +369,10 @@ def estimate_table() -> str:
         ["texts of a process", f"{own:,.0f}"],
         ["to encode and label all once", f"{own * encoded / 60:.0f} minutes"],
         ["embeddings and predictions (100 clusters) of a process", f"{embeddings + predictions:.2f} GB"],
-        ["one transport over all texts, if all trained (`max_texts=0`)", f"{own * solved:.1f} seconds and the sums"],
+        [
+            "one transport over all texts, if all trained (`max_fit_texts=0`)",
+            f"{own * solved:.1f} seconds and the sums",
+        ],
         ["embeddings that the first process would need for that", f"{texts * 384 * 4 / 2**30:.0f} GB"],
     ]
     return table(["", ""], lines)
@@ -329,7 +421,10 @@ FILLED = {
     "docs/views.md": {"views": views_table},
     "docs/count.md": {"count": count_table, "unknown": unknown_table},
     "docs/noise.md": {"strangers": strangers_table},
-    "docs/scale.md": {"distributed": distributed_table, "estimate": estimate_table},
+    "docs/scale.md": {"sampling": sampling_table, "distributed": distributed_table, "estimate": estimate_table},
+    "docs/reliability.md": {"load": load_table},
+    "docs/comparison.md": {"compare": compare_table},
+    "docs/knowing.md": {"few": few_labels_table},
     "docs/performance.md": {
         "step": step_table,
         "encode": encode_table,
