@@ -35,3 +35,13 @@ def test_the_python_example_runs(
         warnings.simplefilter("ignore", rstc.CollapseWarning)  # the example asks for more clusters than there are
         exec(example[1], {"texts": texts_and_topics[0]})
     assert (tmp_path / "model" / "model.json").is_file()
+
+
+def test_every_test_that_the_promises_name_is_there() -> None:
+    said = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    there = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    named = re.findall(r"::([a-zA-Z_]+)", said)
+    assert len(named) > 15
+    assert [name for name in named if not re.search(rf"\b{name}\w*\b", there)] == []
+    for path in re.findall(r"`(tests/[\w/.]+)", said):
+        assert (ROOT / path).exists(), path

@@ -1,0 +1,64 @@
+"""Every Python block of the documentation runs, and so does every example."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import rstc
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if "```python" in path.read_text(encoding="utf-8"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.fixture
+def small(quick: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let RSTC be the tiny encoder's, for a few steps, and the current folder one of the test's own."""
+    for name, value in quick.items():
+        monkeypatch.setitem(rstc.RSTC.__init__.__kwdefaults__, name, value)
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # more clusters are asked for than there are
+        yield
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.usefixtures("small")
+def test_the_blocks_of_a_page_run_one_after_the_other(
+    page: Path, texts_and_topics: tuple[list[str], list[str]], finished_run: Path
+) -> None:
+    shutil.copytree(finished_run, "run")
+    texts = texts_and_topics[0]
+    names: dict[str, Any] = {"RSTC": rstc.RSTC, "texts": texts, "my_paraphrases": lambda texts: texts}
+    names |= {"first_versions": texts, "second_versions": texts[::-1], "table": pd.DataFrame({"text": texts})}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.usefixtures("small")
+def test_an_example_runs(
+    example: Path, tiny_encoder: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if example.name == "inside_bertopic.py":
+        pytest.importorskip("bertopic")
+    arguments = {"own_encoder.py": [tiny_encoder], "a_million_texts.py": ["2500"]}.get(example.name, [])
+    monkeypatch.setattr(sys, "argv", [str(example), *arguments])
+    runpy.run_path(str(example), run_name="__main__")
+    assert capsys.readouterr().out.strip()
+    assert len(example.read_text(encoding="utf-8").splitlines()) < 60
+
+
+def test_every_page_is_in_the_table_of_contents() -> None:
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in contents] == []
