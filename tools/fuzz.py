@@ -20,6 +20,7 @@ with atheris.instrument_imports(include=["rstc"]):
 
 
 def main() -> None:
+    """Fuzz until the options say stop."""
     what, options = sys.argv[1], sys.argv[2:]
     corpus = TESTS / "fuzz" / "corpus" / what
     with tempfile.TemporaryDirectory() as folder:
