@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-import rstc.training
+import rstc.learners
 from measuring import RESULTS, ResultFile, circumstances, scores
 from rstc import RSTC
 from rstc.benchmark.datasets import load
@@ -37,7 +37,7 @@ def measure(name: str, part: int, drawn: str, seed: int, folder: Path) -> dict[s
     """Cluster a set, a part of its texts training."""
     loaded = load(name, folder)
     most = len(loaded.texts) // part
-    rstc.training.choose_learners = at_random if drawn == "random" else choose_learners
+    rstc.learners.choose_learners = at_random if drawn == "random" else choose_learners
     start = time.process_time()
     model = RSTC(loaded.n_classes, random_state=seed, max_fit_texts=most).fit(loaded.texts)
     seconds = time.process_time() - start

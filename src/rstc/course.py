@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from torch import Tensor
 
 from rstc.checkpoints import Snapshot
 from rstc.history import MeanLosses
-from rstc.pseudo_labels.initial import FirstLabels
 
 
 class End(NamedTuple):
@@ -32,9 +31,7 @@ class Course:
         labels: what the network learns, of this process's learners; None before they are found.
         clusters: of the same texts, at the last renewal.
         renewed_at: the step of the last renewal; -1: there was none.
-        eps2: the penalty on class sizes; the first labels tell.
         slowed: whether it has been taken back once, to go on with smaller steps.
-        found: labels in a space that does not learn, where they are found once.
         since: losses since the last renewal.
         history: one entry a renewal.
         losses: L_C, where there were labels, and L_I of each step.
@@ -45,9 +42,7 @@ class Course:
     labels: Tensor | None = None
     clusters: Tensor | None = None
     renewed_at: int = -1
-    eps2: float = 0.0
     slowed: bool = False
-    found: FirstLabels | None = None
     since: MeanLosses = field(default_factory=MeanLosses)
     history: list[dict[str, Any]] = field(default_factory=list)
     losses: list[tuple[float | None, float]] = field(default_factory=list)
@@ -57,16 +52,12 @@ class Course:
         """Return it as data; `of_all` puts the texts of all processes together in the first."""
         plain = {name: getattr(self, name) for name in _PLAIN}
         plain |= {"history": list(self.history), "losses": list(self.losses)}  # they go on being written
-        facts = plain | {"since": self.since.told(), "found": None, "settled": None}
+        facts = plain | {"since": self.since.told(), "settled": None}
         arrays: dict[str, NDArray[Any]] = {}
         for name in _OF_TEXTS:
             values = getattr(self, name)
             if values is not None and (everything := of_all(values)) is not None:
                 arrays[name] = everything.numpy()
-        if self.found:
-            told = asdict(self.found)
-            arrays |= {f"found.{name}": told.pop(name) for name in ("labels", "b")}
-            facts["found"] = told
         if self.end:
             facts["settled"], arrays["b"] = self.end.settled, self.end.b
         return Snapshot(facts, arrays)
@@ -80,12 +71,10 @@ class Course:
         for name in _OF_TEXTS:
             if name in arrays:
                 setattr(course, name, torch.from_numpy(arrays[name][own].copy()))
-        if facts["found"]:
-            course.found = FirstLabels(labels=arrays["found.labels"], b=arrays["found.b"], **facts["found"])
         if facts["settled"] is not None:
             course.end = End(arrays["b"], facts["settled"])
         return course
 
 
-_PLAIN = ("step", "renewed_at", "eps2", "slowed")
+_PLAIN = ("step", "renewed_at", "slowed")
 _OF_TEXTS = ("labels", "clusters")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,7 +19,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rstc.errors import InputError
-from rstc.ranks import Ranks
+from rstc.progress import Progress
+from rstc.pseudo_labels.known import UNKNOWN
+from rstc.ranks import Ranks, own_rows
 
 logger = logging.getLogger("rstc")
 
@@ -29,6 +32,79 @@ MOST_FITTED = 50_000  # texts that the groups' centres come from
 ROWS_A_PIECE = 8192
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Learners:
+    """The texts that train.
+
+    Attributes:
+        rows: which of this process's texts they are, in order.
+        ends: where each process's end among those of all, in the processes' order.
+        own: where this process's are among those of all.
+        first_row: where this process's texts begin among all texts, learners or not.
+        sampled: whether there are texts that do not train.
+    """
+
+    rows: Ints
+    ends: Ints
+    own: slice
+    first_row: int
+    sampled: bool
+
+    @property
+    def n(self) -> int:
+        """How many train, in all processes."""
+        return int(self.ends[-1])
+
+    @classmethod
+    def of(cls, rows: Sequence[int] | Ints, n_texts: int, ranks: Ranks) -> Learners:
+        """Count them over all processes, of which this one has so many texts."""
+        counts, totals = ranks.every(len(rows)), ranks.every(n_texts)
+        if min(counts) == 0:
+            raise InputError(f"{ranks.size} processes are more than the texts need; start fewer")
+        ends = np.cumsum(counts)
+        end = int(ends[ranks.rank])
+        return cls(
+            np.asarray(rows, dtype=np.int64),
+            ends,
+            slice(end - len(rows), end),
+            sum(totals[: ranks.rank]),
+            sum(counts) < sum(totals),
+        )
+
+
+def who_learns(
+    texts: Sequence[str],
+    n_clusters: int,
+    most: int,
+    embed: Callable[[Sequence[str]], Tensor],
+    rng: np.random.Generator,
+    ranks: Ranks,
+    before: Ints | None,
+    known: Ints | None,
+    progress: Progress,
+) -> Learners:
+    """Return who learns: all texts, or where all processes have more than `most` (0: no limit) a sample.
+
+    Args:
+        texts, n_clusters, embed, ranks: as in `choose_learners`.
+        most: how many texts train.
+        rng: the same in all processes.
+        before: who learned among all processes' texts in a run that goes on.
+        known: the classes of this process's texts, -1 where they are not known; those that are known all train.
+        progress: is told of the sample.
+    """
+    if not most or ranks.total(len(texts)) <= most:
+        return Learners.of(range(len(texts)), len(texts), ranks)
+    drawing = rng.spawn(1)[0]  # of its own: a run that goes on draws nothing here
+    if before is not None:
+        return Learners.of(own_rows(before, len(texts), ranks), len(texts), ranks)
+    with progress.stage("sample"):
+        chosen = choose_learners(texts, n_clusters, most, embed, drawing, ranks)
+    if known is not None:
+        chosen = np.union1d(chosen, np.flatnonzero(known != UNKNOWN))
+    return Learners.of(chosen, len(texts), ranks)
 
 
 def choose_learners(
@@ -64,12 +140,6 @@ def choose_learners(
         )
     logger.info("training on %d of %d texts", most, total)
     return rows
-
-
-def own_rows(rows: Ints, n_own: int, ranks: Ranks) -> Ints:
-    """Return those of all processes' rows that are among this one's n_own, counted from its first."""
-    start = sum(ranks.every(n_own)[: ranks.rank])
-    return rows[(rows >= start) & (rows < start + n_own)] - start
 
 
 def spread_over_groups(groups: Ints, size: int, rng: np.random.Generator) -> Ints:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 import torch.distributed as dist
+from numpy.typing import NDArray
 from torch import Tensor
 
 from rstc.errors import InputError
@@ -204,3 +205,13 @@ def share_of(n: int, ranks: Ranks) -> range:
     each, more = divmod(n, ranks.size)
     start = ranks.rank * each + min(ranks.rank, more)
     return range(start, start + each + (ranks.rank < more))
+
+
+def own_rows(rows: NDArray[np.int64], n_own: int, ranks: Ranks) -> NDArray[np.int64]:
+    """Return those of all processes' rows that are among this one's n_own, counted from its first.
+
+    >>> own_rows(np.array([0, 3, 4]), 5, ALONE).tolist()
+    [0, 3, 4]
+    """
+    start = sum(ranks.every(n_own)[: ranks.rank])
+    return rows[(rows >= start) & (rows < start + n_own)] - start

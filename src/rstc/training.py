@@ -5,8 +5,7 @@ the paper by transport of what the network predicts, or found anew in the learne
 them (crossfit). With several renewals it stops when the clusters settle. True labels never come here.
 
 Several processes (ranks.py) may share a run, each with texts of its own. Batches are drawn from all texts by the same
-draws everywhere, each process runs those that are its own, and gradients and transports are summed over all. Labels
-that are found anew are looked for by the first process, which is given the embeddings of the texts that learn.
+draws everywhere, each process runs those that are its own, and gradients and transports are summed over all.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -32,22 +30,17 @@ from rstc.course import Course, End
 from rstc.errors import InputError, RetryWarning
 from rstc.hardware import seeded
 from rstc.history import MeanLosses, Renewal, contrast_entry, renewal_entry
-from rstc.learners import choose_learners, own_rows
+from rstc.labelling import Labelling
+from rstc.learners import Learners, who_learns
 from rstc.progress import Progress
 from rstc.pseudo_labels.count import Count, count_clusters, read_count
-from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
-from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
-from rstc.pseudo_labels.known import UNKNOWN
-from rstc.pseudo_labels.marginals import suggested_eps2
-from rstc.pseudo_labels.renewal import TransportedLabels
-from rstc.pseudo_labels.words import read_words
+from rstc.pseudo_labels.words import Words, read_words
 from rstc.ranks import ALONE, Ranks
 from rstc.representation.encoder import Encoder
-from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, ProjectingNetwork
+from rstc.representation.heads import Centroids, ClusteringNetwork, ProjectingNetwork
 from rstc.representation.network import Network, Prediction
 from rstc.representation.states import StateCache
 from rstc.representation.stepping import NotFiniteError, Steps
-from rstc.representation.teaching import give_head_start, teach_by_heart
 from rstc.representation.views import Views
 from rstc.same_run import run_facts
 from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
@@ -122,55 +115,38 @@ def train(
     if checkpoints:
         run = run_facts(texts, views, encoder, n_clusters, config, rng, ranks, known)
         snapshot = ranks.at_first(lambda: checkpoints.open(run))
-    fewest = n_clusters[0] if isinstance(n_clusters, tuple) else n_clusters
-    learners: Sequence[int] = range(len(texts))
-    if config.max_fit_texts and ranks.total(len(texts)) > config.max_fit_texts:
-        drawing = rng.spawn(1)[0]  # of its own: a run that goes on knows who learned, and draws nothing here
-        if snapshot:
-            learners = own_rows(snapshot.arrays["learners"], len(texts), ranks).tolist()
-        else:
-            with progress.stage("sample"):
-                learners = choose_learners(
-                    texts,
-                    fewest,
-                    config.max_fit_texts,
-                    lambda some: encoder.embed(encoder.tokenize(some), progress.advance),
-                    drawing,
-                    ranks,
-                ).tolist()
-                if known is not None:  # they all train: that is what they are known for
-                    learners = sorted({*learners, *np.flatnonzero(known != UNKNOWN).tolist()})
-    counts = ranks.every(len(learners))
-    if min(counts) == 0:
-        raise InputError(f"{ranks.size} processes are more than the texts need; start fewer")
-    steps = last_step(sum(counts), config)
-    if config.class_contrast and contrast_steps(config) >= max(steps, 1):
-        if steps == 0:
-            raise InputError("contrast_steps need layers that learn: trainable_layers=0 takes no step")
-        raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
+    learners = who_learns(
+        texts,
+        n_clusters[0] if isinstance(n_clusters, tuple) else n_clusters,
+        config.max_fit_texts,
+        lambda some: encoder.embed(encoder.tokenize(some), progress.advance),
+        rng,
+        ranks,
+        snapshot.arrays.get("learners") if snapshot else None,
+        known,
+        progress,
+    )
+    _check_steps(learners.n, config)
     # Dropout and initialisation draw from torch's global generator and take no other: it is set inside this fork
     # and given back as it was.
     with seeded(encoder.device, int(rng.integers(2**63))):
         training = _Training(
-            texts,
-            learners,
-            counts,
-            views,
-            encoder,
-            n_clusters,
-            config,
-            rng,
-            progress,
-            watch,
-            ranks,
-            snapshot,
-            known,
-            begin,
+            texts, learners, views, encoder, n_clusters, config, rng, progress, watch, ranks, snapshot, known, begin
         )
         if checkpoints is None:
             return training.run(None)
         with checkpoints.stopping.listening() if ranks.alone else nullcontext():
             return training.run(checkpoints)
+
+
+def _check_steps(n_learners: int, config: Config) -> None:
+    """Refuse a run in which no step is left to learn the labels."""
+    steps = last_step(n_learners, config)
+    if not config.class_contrast or contrast_steps(config) < max(steps, 1):
+        return
+    if steps == 0:
+        raise InputError("contrast_steps need layers that learn: trainable_layers=0 takes no step")
+    raise InputError(f"contrast_steps={config.contrast_steps} leave none of the {steps} steps to learn the labels")
 
 
 class _Training:
@@ -179,8 +155,7 @@ class _Training:
     def __init__(
         self,
         texts: Sequence[str],
-        learners: Sequence[int],
-        counts: Sequence[int],
+        learners: Learners,
         views: Views,
         encoder: Encoder,
         n_clusters: int | Within,
@@ -194,13 +169,7 @@ class _Training:
         begin: Begin | None,
     ) -> None:
         self.config, self.encoder, self.rng, self.progress, self.ranks = config, encoder, rng, progress, ranks
-        self.watch, self.learners = watch, np.asarray(learners, dtype=np.int64)
-        self.known = None if known is None else known[self.learners]
-        totals = ranks.every(len(texts))
-        self.first_row, self.sampled = sum(totals[: ranks.rank]), sum(counts) < sum(totals)
-        ends = np.cumsum(counts)  # of the processes' learners among all, in their order
-        self.n_learners = int(ends[-1])
-        self.own = slice(int(ends[ranks.rank]) - len(learners), int(ends[ranks.rank]))
+        self.watch, self.learners = watch, learners
         lasting = rng.spawn(1)[0]
         # What is drawn for the texts themselves differs from process to process; the rest must not.
         self.draws = Draws(rng, rng if ranks.alone else rng.spawn(ranks.size)[ranks.rank], lasting)
@@ -208,23 +177,23 @@ class _Training:
         encoder.train_layers(config.trainable_layers)
         with progress.stage("encode"):
             self.all_tokens = encoder.tokenize(texts)
-            self.tokens = [self.all_tokens[i] for i in learners]
+            self.tokens = [self.all_tokens[i] for i in learners.rows]
         self.cache = StateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_cut else None
         self.E: Tensor | None = None  # of an encoder that does not learn, once it is known
         if self.cache and (snapshot or contrast_steps(config) or not config.class_contrast):
             self._embed()  # a kept state depends in its last bits on the company it was computed in: always this one
         asked = config.words and (config.class_contrast or isinstance(n_clusters, tuple))
         # They do not learn, so they are read once.
-        said = ranks.things_at_first([texts[i] for i in learners]) if asked else None
-        self.words = None if said is None else read_words(said, rng)
+        said = ranks.things_at_first([texts[i] for i in learners.rows]) if asked else None
+        words = None if said is None else read_words(said, rng)
         ranks.same_draws(rng)
         self.count: Count | None = None
         if isinstance(n_clusters, tuple):
-            self.count = read_count(snapshot.facts["count"]) if snapshot else self._counted(n_clusters)
+            self.count = read_count(snapshot.facts["count"]) if snapshot else self._counted(n_clusters, words)
             assert self.count is not None
             n_clusters = self.count.n_clusters
         self.n_clusters = n_clusters
-        self.before = None if begin is None else torch.from_numpy(begin.labels[self.learners])
+        self.before = None if begin is None else torch.from_numpy(begin.labels[learners.rows])
         head = ClusteringNetwork(encoder.dim, n_clusters, config.dropout)
         projector = ProjectingNetwork(encoder.dim, config.projection_dim)
         if begin:
@@ -236,16 +205,20 @@ class _Training:
         if not ranks.alone:
             torch.manual_seed(torch.initial_seed() + ranks.rank)  # each drops out something else
         self.batches = Batches(
-            self.tokens, views.of(learners), config.batch_size, ends, encoder, self.cache, self.draws, ranks, progress
+            self.tokens,
+            views.of(learners.rows.tolist()),
+            config.batch_size,
+            learners.ends,
+            encoder,
+            self.cache,
+            self.draws,
+            ranks,
+            progress,
         )
-        self.transports: TransportedLabels | None = None
-        if config.labels != "crossfit":
-            self.transports = TransportedLabels(
-                config.labels, n_clusters, config.eps1, config.transport_method, rng, ranks
-            )
+        known = None if known is None else known[learners.rows]
+        self.labelling = Labelling(self.network, words, n_clusters, config, known, learners.own, rng, ranks)
         self.stop_test = StopTest(config.stop_interval, ranks)
-        self.recipe = _recipe(config)
-        self.last_step = last_step(self.n_learners, config)
+        self.last_step = last_step(learners.n, config)
         self.renewals = renewal_steps(self.last_step, config) | {self.last_step}
         if snapshot:
             self._restore(snapshot)
@@ -253,7 +226,7 @@ class _Training:
         self.good = self._snapshot()  # where it can go back to
         self.is_saved = snapshot is not None
 
-    def _counted(self, within: Within) -> Count:
+    def _counted(self, within: Within, words: Words | None) -> Count:
         """Estimate the number of clusters in the encoder's own space.
 
         What it draws is its own: with the number that it finds given, a run is the same.
@@ -262,7 +235,14 @@ class _Training:
         E = self.ranks.rows_at_first(F.normalize(self._embed(), dim=1))
         with self.progress.stage("count"):
             return self.ranks.at_first(
-                lambda: count_clusters(_numpy(E), self.words, self.config.words, within, rng, self.progress.advance)
+                lambda: count_clusters(
+                    E.numpy(),  # type: ignore[union-attr]  # the first process has it
+                    words,
+                    self.config.words,
+                    within,
+                    rng,
+                    self.progress.advance,
+                )
             )
 
     def run(self, checkpoints: Checkpoints | None) -> TrainResult:
@@ -290,11 +270,13 @@ class _Training:
             return self._finish(self._predict(), *course.end)
         if course.labels is None:
             self._contrast_only(contrast_steps(config))
-            course.labels = self._first_labels() if self.before is None else self._labels_from(self.before)
+            course.labels = self._first_labels()
             self._keep()
         while True:
             if course.step in self.renewals and course.renewed_at < course.step:
-                renewed = self._renewed(course.labels, self._predict())
+                prediction = self._predict()
+                with self.progress.stage("renew"):
+                    renewed = self.labelling.renewed(course.labels, prediction)
                 changed = self.stop_test.share_changed(course.step, renewed.prediction.clusters)
                 settled = changed is not None and changed < config.delta
                 self._record(renewed, changed)
@@ -303,7 +285,7 @@ class _Training:
                     course.end = End(renewed.b, settled)
                     self._keep()
                     return self._finish(renewed.prediction, *course.end)
-                del renewed  # as large as all texts times all clusters, and of no more use
+                del renewed, prediction  # as large as all texts times all clusters, and of no more use
                 self._keep()
             self._learn(course.labels)
 
@@ -311,16 +293,14 @@ class _Training:
         """RSTC-I: L_I alone, then k-means in the learned space."""
         self._contrast_only(self.last_step)
         E = self._embed()
-        everything = self.ranks.rows_at_first(E)
         with self.progress.stage("start"):
-            found = self.ranks.at_first(lambda: self._kmeans(_numpy(everything)))
-            self.ranks.same_draws(self.rng)
+            found = self.labelling.by_kmeans(E)
         head = Centroids(E.shape[1], self.n_clusters, unit_length=self.config.unit_length)
         head.centroids.copy_(torch.from_numpy(found.centres))
         self.network = Network(self.encoder, head, self.network.projector)
         prediction = self._predict()
         self._show(prediction.clusters)
-        sizes = self.ranks.sum(prediction.clusters.bincount(minlength=self.n_clusters)).double() / self.n_learners
+        sizes = self.ranks.sum(prediction.clusters.bincount(minlength=self.n_clusters)).double() / self.learners.n
         return self._finish(prediction, sizes.numpy(), settled=False)
 
     def _contrast_only(self, steps: int) -> None:
@@ -334,67 +314,14 @@ class _Training:
             self._keep()
 
     def _first_labels(self) -> Tensor:
-        """Find labels and let G_p learn them, the encoder fixed."""
-        E, config = self._embed(), self.config
-        everything = self.ranks.rows_at_first(E)
+        """Find labels to begin with, or go on from those that a model gave before."""
+        E = self._embed()
         with self.progress.stage("start"):
-            found = self._found(everything)
-            self.course.eps2 = found.eps2
-            goal, batch, rate = config.head_start, config.batch_size, config.head_lr
-            self._teach(
-                lambda head: give_head_start(
-                    head, _given(everything), torch.from_numpy(found.labels), goal, batch, rate, self.rng
-                )
-            )
-            labels = torch.from_numpy(found.labels)[self.own]
-        if config.labels == "crossfit":  # labels are a result of their own here, which training has to better
-            self._record(Renewal(self.network.judge(E), labels, labels, found.b, _facts(found)), None)
-        return labels
-
-    def _labels_from(self, before: Tensor) -> Tensor:
-        """Find labels by those that a model gave before, and let it learn them; clusters keep their numbers."""
-        E, eps2 = self._embed(), self.config.eps2
-        sizes = before.bincount(minlength=self.n_clusters).numpy()
-        self.course.eps2 = suggested_eps2(sizes) if isinstance(eps2, str) else eps2
-        self._teach(lambda head: teach_by_heart(head, E, before, self.rng))  # a merged head had to be made anew
-        renewed = self._renewed(before, self.network.judge(E))
-        self._record(renewed, None)
-        return renewed.labels
-
-    def _found(self, E: Tensor | None, before: Tensor | None = None) -> FirstLabels:
-        """Find labels by the embeddings and the words, whatever the network says; or from those before.
-
-        Both are of all texts that learn; only the first process has them and looks.
-        """
-        if self.course.found is not None:
-            return self.course.found
-        found = self.ranks.at_first(
-            lambda: first_labels(
-                _numpy(E),
-                self.words,
-                self.n_clusters,
-                self.recipe,
-                self.rng,
-                None if before is None else before.numpy(),
-                self.known,
-            )
-        )
-        self.ranks.same_draws(self.rng)
-        if not self.encoder.learns:
-            self.course.found = found
-        return found
-
-    def _teach(self, teach: Callable[[ClusterHead], None]) -> None:
-        """Let the first process teach G_p, and all have it."""
-        head = self.network.cluster_head
-        self.ranks.at_first(lambda: teach(head))
-        for learned in head.parameters():
-            self.ranks.as_first(learned.data)
-        self.ranks.same_draws(self.rng)
-
-    def _kmeans(self, E: NDArray[np.float32]) -> Clustering:
-        points = F.normalize(torch.from_numpy(E), dim=1).numpy() if self.config.unit_length else E
-        return kmeans_labels(points, self.n_clusters, self.rng, self.config.kmeans_starts)
+            before = self.before
+            found = self.labelling.first(E) if before is None else self.labelling.going_on(before, E)
+        if self.labelling.finds_anew or before is not None:
+            self._record(found, None)
+        return found.labels
 
     def _learn(self, labels: Tensor | None) -> None:
         """Take one step on L_C + lambda_I L_I, or without labels on L_I alone."""
@@ -459,59 +386,30 @@ class _Training:
             "steps": self.steps.snapshot(),
             "batches": self.batches.snapshot(),
             "stop": self.stop_test.snapshot(),
+            "labelling": self.labelling.snapshot(),
         }
-        if self.transports:
-            parts["transports"] = self.transports.snapshot()
         facts = {
             "step": self.course.step,
             "count": asdict(self.count) if self.count else None,
             "draws": draws_state(self.draws.alike),
             "own": self.ranks.every(draws_state(self.draws.own)),
         }
-        rows = self.ranks.rows_at_first(torch.from_numpy(self.learners + self.first_row)) if self.sampled else None
+        rows = None
+        if self.learners.sampled:
+            rows = self.ranks.rows_at_first(torch.from_numpy(self.learners.rows + self.learners.first_row))
         return Snapshot.of(facts, {} if rows is None else {"learners": rows.numpy()}, **parts)
 
     def _restore(self, snapshot: Snapshot) -> None:
         """Go on from where a run was: views are drawn before the encoder changes, generators are set last."""
         self.batches.restore(snapshot.part("batches"))
         self.steps.restore(snapshot.part("steps"))
-        self.course = Course.read(snapshot.part("course"), self.own)
-        self.stop_test.restore(snapshot.part("stop"), self.own)
-        if self.transports:
-            self.transports.restore(snapshot.part("transports"))
+        self.course = Course.read(snapshot.part("course"), self.learners.own)
+        self.stop_test.restore(snapshot.part("stop"), self.learners.own)
+        self.labelling.restore(snapshot.part("labelling"))
         own = snapshot.facts["own"]
         if len(own) == self.ranks.size:
             self.draws.own.bit_generator.state = own[self.ranks.rank]
         self.draws.alike.bit_generator.state = snapshot.facts["draws"]
-
-    def _renewed(self, labels: Tensor, prediction: Prediction) -> Renewal:
-        """Renew the labels by what the network predicts, or beside it."""
-        with self.progress.stage("renew"):
-            if self.transports is None:
-                return self._anew(labels, prediction)
-            return self._transported(self.transports, prediction)
-
-    def _transported(self, transports: TransportedLabels, prediction: Prediction) -> Renewal:
-        """Turn what the network predicts into labels."""
-        found = transports.renew(prediction.log_p, prediction.clusters.numpy(), self.course.eps2)
-        facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
-        labels = found.plan.argmax(1)
-        if self.known is not None:
-            labels = torch.from_numpy(np.where(self.known != UNKNOWN, self.known, labels.numpy()))
-        return Renewal(prediction, prediction.clusters, labels, found.b.numpy(), facts)
-
-    def _anew(self, before: Tensor, prediction: Prediction) -> Renewal:
-        """Find labels in the learned space and teach them to the network."""
-        ranks = self.ranks
-        everything, labelled, placed = (ranks.rows_at_first(of) for of in (prediction.E, before, prediction.clusters))
-        found = self._found(everything, labelled)
-        fixed = 0 if self.known is None else int(self.known.max()) + 1
-        place = ranks.at_first(lambda: _matched(found.labels, _numpy(placed), self.n_clusters, fixed))
-        labels, b = torch.from_numpy(place[found.labels]), np.empty_like(found.b)
-        b[place] = found.b
-        self._teach(lambda head: teach_by_heart(head, _given(everything), labels, self.rng))
-        taught = self.network.judge(prediction.E)
-        return Renewal(taught, taught.clusters, labels[self.own], b, _facts(found))
 
     def _predict(self) -> Prediction:
         return self.network.judge(self._embed("renew"))
@@ -540,7 +438,7 @@ class _Training:
 
     def _show(self, clusters: Tensor) -> None:
         if self.watch:
-            self.watch(self.course.step, self.learners, clusters.numpy())
+            self.watch(self.course.step, self.learners.rows, clusters.numpy())
 
     def _finish(self, prediction: Prediction, b: NDArray[np.float64], settled: bool) -> TrainResult:
         """Label all texts; number the clusters by size, the largest first, and settle close calls."""
@@ -549,7 +447,7 @@ class _Training:
             with self.progress.stage("keep"):
                 self.cache.save()
         self.cache = self.batches.cache = None  # nobody learns any more
-        if self.sampled:
+        if self.learners.sampled:
             with self.progress.stage("predict"):
                 prediction = network.predict(self.all_tokens, self.progress.advance)
         sizes = self.ranks.sum(prediction.clusters.bincount(minlength=self.n_clusters))
@@ -558,7 +456,7 @@ class _Training:
         with self.progress.stage("predict"):
             final = network.settle(self.all_tokens, network.judge(prediction.E))
         b = b[order.numpy()]
-        if self.sampled:  # in which rare texts are more than their share
+        if self.learners.sampled:  # in which rare texts are more than their share
             b = (sizes[order].double() / sizes.sum()).numpy()
         course = self.course
         return TrainResult(
@@ -568,45 +466,8 @@ class _Training:
             course.history,
             course.losses,
             course.step,
-            self.n_learners,
+            self.learners.n,
             settled,
             self.count,
             order.numpy(),
         )
-
-
-def _given(values: Tensor | None) -> Tensor:
-    """Return what the first process has of all, in that process."""
-    assert values is not None
-    return values
-
-
-def _numpy(values: Tensor | None) -> NDArray[Any]:
-    """Return the same as an array."""
-    return np.asarray(_given(values).numpy())
-
-
-def _recipe(config: Config) -> Recipe:
-    """Return how first labels are to be found."""
-    return Recipe(**{field.name: getattr(config, field.name) for field in fields(Recipe)})
-
-
-def _facts(found: FirstLabels) -> dict[str, Any]:
-    """Return what the history tells of labels that were found anew."""
-    return {"start": found.start, "eps2": found.eps2, "agreement": found.agreement}
-
-
-def _matched(
-    labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int, fixed: int = 0
-) -> NDArray[np.int64]:
-    """Return which cluster each label is to be called after (C,), so that as many texts as can be keep theirs.
-
-    The first few, if asked, keep their names: they are classes that are known.
-
-    >>> _matched(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
-    array([1, 0])
-    """
-    common = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
-    place = np.arange(n_clusters)
-    place[fixed:] = fixed + linear_sum_assignment(-common[fixed:, fixed:])[1]
-    return place
