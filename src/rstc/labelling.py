@@ -4,8 +4,9 @@ Where labels are transported (the paper's way), the network's predictions are tu
 anew (crossfit), models that have not seen them look in the learned space, and the network is taught the result. Both
 need the paper's two modules: pseudo_labels finds, representation learns.
 
-Of several processes each has the labels of its own texts. Labels that are found anew are looked for by the first one,
-which is given the embeddings of all texts that learn.
+Of several processes each has the labels of its own texts. k-means alone, as the paper begins, and transports work on
+rows where they are. Labels that take words, neighbours or rounds to find are looked for by the first process, which is
+given the embeddings of all texts that learn.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from rstc.history import Renewal
 from rstc.pseudo_labels.initial import FirstLabels, Recipe, first_labels
 from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
 from rstc.pseudo_labels.known import UNKNOWN
-from rstc.pseudo_labels.marginals import suggested_eps2
 from rstc.pseudo_labels.renewal import TransportedLabels
 from rstc.pseudo_labels.words import Words
 from rstc.ranks import Ranks
@@ -79,20 +79,24 @@ class Labelling:
 
     def first(self, E: Tensor) -> Renewal:
         """Find labels of texts by their embeddings (n, D) and let G_p learn them just long enough."""
-        config = self.config
-        everything = self.ranks.rows_at_first(E)
-        found = self._found(everything)
+        config, plain = self.config, self._recipe.is_plain_kmeans and self.known is None
+        everything = None if plain and not config.head_start else self.ranks.rows_at_first(E)
+        found = self._by_kmeans_alone(E) if plain else self._found(everything)
+        labels = torch.from_numpy(found.labels)
+        if not plain:
+            labels = labels[self.own]
         self.eps2 = found.eps2
-        goal, batch, rate = config.head_start, config.batch_size, config.head_lr
-        learned = torch.from_numpy(found.labels)
-        self._teach(lambda head: give_head_start(head, _given(everything), learned, goal, batch, rate, self.rng))
-        labels = learned[self.own]
+        if config.head_start:
+            learned = self.ranks.rows_at_first(labels)
+            goal, batch, rate = config.head_start, config.batch_size, config.head_lr
+            self._teach(
+                lambda head: give_head_start(head, _given(everything), _given(learned), goal, batch, rate, self.rng)
+            )
         return Renewal(self.network.judge(E), labels, labels, found.b, _facts(found))
 
     def going_on(self, before: Tensor, E: Tensor) -> Renewal:
         """Renew labels (n,) that a model gave before, after it has learned them; clusters keep their numbers."""
-        sizes, eps2 = before.bincount(minlength=self.n_clusters).numpy(), self.config.eps2
-        self.eps2 = suggested_eps2(sizes) if isinstance(eps2, str) else eps2
+        self.eps2 = self._recipe.penalty(before.bincount(minlength=self.n_clusters).numpy())
         self._teach(lambda head: teach_by_heart(head, E, before, self.rng))  # a merged head had to be made anew
         return self.renewed(before, self.network.judge(E))
 
@@ -101,10 +105,9 @@ class Labelling:
         return self._anew(labels, prediction) if self._transports is None else self._transported(prediction)
 
     def by_kmeans(self, E: Tensor) -> Clustering:
-        """Cluster embeddings (n, D) by k-means alone, as it ends a run without labels (RSTC-I)."""
-        everything = self.ranks.rows_at_first(F.normalize(E, dim=1) if self.config.unit_length else E)
-        starts = self.config.kmeans_starts
-        found = self.ranks.at_first(lambda: kmeans_labels(_numpy(everything), self.n_clusters, self.rng, starts))
+        """Cluster embeddings (n, D) by k-means, whichever process has them; each gets the labels of its own."""
+        points = F.normalize(E, dim=1) if self.config.unit_length else E
+        found = kmeans_labels(points.numpy(), self.n_clusters, self.rng, self.config.kmeans_starts, self.ranks)
         self.ranks.same_draws(self.rng)
         return found
 
@@ -128,6 +131,13 @@ class Labelling:
             self._found_once = FirstLabels(labels=arrays["labels"], b=arrays["b"], **facts["found"])
         if self._transports:
             self._transports.restore(snapshot.part("transports"))
+
+    def _by_kmeans_alone(self, E: Tensor) -> FirstLabels:
+        """Return the paper's first labels, of this process's texts."""
+        labels = self.by_kmeans(E).labels
+        sizes = self.ranks.sum(torch.from_numpy(np.bincount(labels, minlength=self.n_clusters))).numpy()
+        eps2 = self._recipe.penalty(sizes)
+        return FirstLabels(labels, "kmeans", eps2, sizes / sizes.sum(), None)
 
     def _transported(self, prediction: Prediction) -> Renewal:
         """Turn what the network predicts into labels."""

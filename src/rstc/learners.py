@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from rstc.errors import InputError
 from rstc.progress import Progress
 from rstc.pseudo_labels.known import UNKNOWN
-from rstc.ranks import Ranks, own_rows
+from rstc.ranks import Ranks, own_rows, own_slice
 
 logger = logging.getLogger("rstc")
 
@@ -63,15 +63,8 @@ class Learners:
         counts, totals = ranks.every(len(rows)), ranks.every(n_texts)
         if min(counts) == 0:
             raise InputError(f"{ranks.size} processes are more than the texts need; start fewer")
-        ends = np.cumsum(counts)
-        end = int(ends[ranks.rank])
-        return cls(
-            np.asarray(rows, dtype=np.int64),
-            ends,
-            slice(end - len(rows), end),
-            sum(totals[: ranks.rank]),
-            sum(counts) < sum(totals),
-        )
+        own, first_row = own_slice(len(rows), ranks), sum(totals[: ranks.rank])
+        return cls(np.asarray(rows, dtype=np.int64), np.cumsum(counts), own, first_row, sum(counts) < sum(totals))
 
 
 def who_learns(

@@ -207,11 +207,17 @@ def share_of(n: int, ranks: Ranks) -> range:
     return range(start, start + each + (ranks.rank < more))
 
 
+def own_slice(n_own: int, ranks: Ranks) -> slice:
+    """Return where this process's n_own rows are among those of all."""
+    start = sum(ranks.every(n_own)[: ranks.rank])
+    return slice(start, start + n_own)
+
+
 def own_rows(rows: NDArray[np.int64], n_own: int, ranks: Ranks) -> NDArray[np.int64]:
     """Return those of all processes' rows that are among this one's n_own, counted from its first.
 
     >>> own_rows(np.array([0, 3, 4]), 5, ALONE).tolist()
     [0, 3, 4]
     """
-    start = sum(ranks.every(n_own)[: ranks.rank])
-    return rows[(rows >= start) & (rows < start + n_own)] - start
+    own = own_slice(n_own, ranks)
+    return np.asarray(rows[(rows >= own.start) & (rows < own.stop)] - own.start)

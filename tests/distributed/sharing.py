@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from rstc import RSTC, saot
+from rstc.pseudo_labels import kmeans
 from rstc.pseudo_labels.transport import optimal_transport, transport_near
 from rstc.ranks import Ranks, join_ranks, share_of
 
@@ -35,6 +36,27 @@ def transported(log_p: np.ndarray, to: Path, ranks: Ranks) -> None:
     }
     plans = {name: one.plan for name, one in found.items()} | {f"{name} b": one.b for name, one in found.items()}
     np.savez(to, **plans)
+
+
+def clusterings(folder: Path, ranks: Ranks) -> None:
+    """Cluster points of which each process has some; write their labels, the centres, and what the first was sent."""
+    points = np.load(folder / "points.npy")
+    rows = share_of(len(points), ranks)
+    kmeans.TEXTS_TO_COMPETE_ON = 300  # fewer than there are
+    most = 0
+    gather = Ranks.rows_at_first
+
+    def watched(self: Ranks, local: torch.Tensor) -> torch.Tensor | None:
+        nonlocal most
+        found = gather(self, local)
+        most = max(most, 0 if found is None else len(found))
+        return found
+
+    Ranks.rows_at_first = watched
+    found = kmeans.kmeans_labels(points[rows.start : rows.stop], 6, np.random.default_rng(0), 3, ranks)
+    Ranks.rows_at_first = gather
+    facts = {"labels": found.labels, "centres": found.centres, "inertia": found.inertia, "most": most}
+    np.savez(folder / f"kmeans-{ranks.size}-{ranks.rank}.npz", **facts)
 
 
 def fits(folder: Path, ranks: Ranks) -> None:
@@ -65,4 +87,5 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     joined = join_ranks()
     transports(Path(sys.argv[1]), joined)
+    clusterings(Path(sys.argv[1]), joined)
     fits(Path(sys.argv[1]), joined)

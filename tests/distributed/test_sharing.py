@@ -46,6 +46,7 @@ SETTINGS = {"n_clusters": 4, "random_state": 0, "batch_size": 32, "kmeans_starts
 WAYS: dict[str, dict[str, Any]] = {
     "default": {"views": "cutoff@0.2"},
     "saot": {"labels": "saot", "renewals": 4},
+    "paper": {"preset": "paper", "trainable_layers": 1, "head_start": 0.5, "views": "cutoff@0.2"},
     "moving average": {"contrast_steps": 5, "labels": "ot-average", "renewals": 4},
     "a sample, and unknown": {"n_clusters": "3-6", "max_fit_texts": 90},
 }
@@ -59,6 +60,7 @@ def shared(
     folder = tmp_path_factory.mktemp("shared")
     rng = np.random.default_rng(0)
     np.savez(folder / "log_p.npz", few=predictions(501, 7, rng), many=predictions(1300, 600, rng))
+    np.save(folder / "points.npy", crowds(1001, rng))
     ways = {name: SETTINGS | {"encoder": steady_encoder} | way for name, way in WAYS.items()}
     (folder / "asked.json").write_text(json.dumps({"texts": texts_and_topics[0], "ways": ways}))
     for processes in (1, 2):
@@ -70,6 +72,21 @@ def shared(
 def predictions(texts: int, classes: int, rng: np.random.Generator) -> np.ndarray:
     logits = rng.normal(size=(texts, classes)) * 3 + rng.normal(size=classes)
     return logits - np.log(np.exp(logits).sum(1, keepdims=True))
+
+
+def crowds(points: int, rng: np.random.Generator) -> np.ndarray:
+    centres = 4 * rng.normal(size=(6, 8))
+    return (centres[rng.integers(6, size=points)] + rng.normal(size=(points, 8))).astype(np.float32)
+
+
+def test_k_means_on_shared_rows_is_that_on_all_and_nobody_has_them_all(shared: Path) -> None:
+    one = np.load(shared / "kmeans-1-0.npz")
+    parts = [np.load(shared / f"kmeans-2-{rank}.npz") for rank in range(2)]
+    assert np.concatenate([part["labels"] for part in parts]).tolist() == one["labels"].tolist()
+    for part in parts:
+        assert part["centres"] == pytest.approx(one["centres"], abs=1e-4)
+        assert part["inertia"] == pytest.approx(one["inertia"], rel=1e-5)
+    assert parts[0]["most"] == 300, "the first process sees a sample of the 1,001"
 
 
 @pytest.mark.parametrize("classes", ["few", "many"])

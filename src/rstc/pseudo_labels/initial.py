@@ -60,6 +60,15 @@ class Recipe:
     eps1: float
     eps2: float | str
 
+    @property
+    def is_plain_kmeans(self) -> bool:
+        """Whether k-means on the embeddings is all of it, as in the paper."""
+        return self.start == "kmeans" and not (self.swaps or self.words or self.neighbours or self.rounds)
+
+    def penalty(self, sizes: NDArray[np.int64]) -> float:
+        """Return eps2 for clusters of these sizes, (C,)."""
+        return suggested_eps2(sizes) if isinstance(self.eps2, str) else self.eps2
+
 
 @dataclass(frozen=True)
 class FirstLabels:
@@ -201,8 +210,7 @@ class _Search:
 
     def penalty(self, labels: NDArray[np.int64]) -> float:
         """Return eps2 for labels."""
-        sizes = np.bincount(labels, minlength=self.n_clusters)
-        return suggested_eps2(sizes) if isinstance(self.recipe.eps2, str) else self.recipe.eps2
+        return self.recipe.penalty(np.bincount(labels, minlength=self.n_clusters))
 
     def from_both_starts(self) -> FirstLabels:
         """Return what k-means or what linkage leads to, whichever is better."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
+from torch import Tensor
+
+from rstc.ranks import ALONE, Ranks, own_rows, own_slice
 
 TEXTS_TO_COMPETE_ON = 20_000
 CLUSTERS_TO_START = 100  # over all runs that swap: where clusters are many, a run has as many chances to swap
@@ -19,6 +23,9 @@ SWAPS_TO_TRY = 6  # before the clusters are taken as they are
 LLOYD_STEPS = 15  # after a swap, to see whether it helps
 HALVING_STEPS = 8
 LEAST_GAIN = 1e-5  # a swap that helps less does not help
+MOST_LLOYD_STEPS = 300  # where k-means is not cut short; both as scikit-learn has it
+LEAST_SHIFT = 1e-4  # of the centres, beside the variance, below which they have come to rest
+ROWS_A_PIECE = 8192
 
 
 @dataclass(frozen=True)
@@ -37,10 +44,13 @@ def fitted(kmeans: KMeans, points: NDArray[np.float32] | csr_matrix) -> KMeans:
         return kmeans.fit(points)
 
 
-def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
+def kmeans_labels(
+    E: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int, ranks: Ranks = ALONE
+) -> Clustering:
     """Cluster embeddings (N, D) by k-means++, the best of `starts` runs.
 
-    With many texts the runs compete on a random sample, and the best one's centres are then moved on all of them.
+    With many texts the runs compete on a random sample, and the best one's centres are then moved on all of them. Of
+    several processes each gives its own rows and gets their labels; the first one has the sample, and nobody all rows.
 
     >>> E = np.array([[0.0], [0.1], [5.0], [5.1]], dtype=np.float32)
     >>> found = kmeans_labels(E, 2, np.random.default_rng(0), starts=1).labels
@@ -48,9 +58,12 @@ def kmeans_labels(E: NDArray[np.float32], n_clusters: int, rng: np.random.Genera
     True
     """
     kmeans = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
-    sample = _to_compete_on(E, n_clusters, rng)
-    best = _clustering(fitted(kmeans, sample))
-    return best if sample is E else _moved(E, best.centres)
+    rows = _to_compete_on(int(ranks.total(len(E))), n_clusters, rng)
+    sample = ranks.rows_at_first(torch.from_numpy(E if rows is None else E[own_rows(rows, len(E), ranks)]))
+    best = ranks.at_first(lambda: _clustering(fitted(kmeans, sample.numpy())))  # type: ignore[union-attr]
+    if rows is None:
+        return replace(best, labels=best.labels[own_slice(len(E), ranks)])
+    return _moved(E, best.centres) if ranks.alone else _moved_together(E, best.centres, ranks)
 
 
 def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
@@ -66,7 +79,8 @@ def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.
     ...     for a in range(3) for b in range(3) for c in range(3)]
     True
     """
-    sample = _to_compete_on(points, n_clusters, rng)
+    rows = _to_compete_on(len(points), n_clusters, rng)
+    sample = points if rows is None else points[rows]
     runs = max(1, min(starts, CLUSTERS_TO_START // n_clusters))
     best = min((_without_helpful_swap(sample, n_clusters, rng) for _ in range(runs)), key=lambda run: run.inertia)
     return best if sample is points else _moved(points, best.centres)
@@ -80,10 +94,10 @@ def _without_helpful_swap(points: NDArray[np.float32], n_clusters: int, rng: np.
     return best
 
 
-def _to_compete_on(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return all points, or a random sample where there are many."""
+def _to_compete_on(n: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
+    """Return a random sample of n rows where there are many; None: all of them."""
     enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
-    return points if len(points) <= enough else points[np.sort(rng.choice(len(points), enough, replace=False))]
+    return None if n <= enough else np.sort(rng.choice(n, enough, replace=False))
 
 
 def _swapped(points: NDArray[np.float32], found: Clustering) -> Clustering | None:
@@ -138,9 +152,36 @@ def _between(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
     return float(len(one) * len(other) / (len(one) + len(other)) * (difference @ difference))
 
 
-def _moved(points: NDArray[np.float32], centres: NDArray[np.float32], steps: int = 300) -> Clustering:
+def _moved(points: NDArray[np.float32], centres: NDArray[np.float32], steps: int = MOST_LLOYD_STEPS) -> Clustering:
     """Return k-means from given centres on."""
     return _clustering(fitted(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points))
+
+
+def _moved_together(points: NDArray[np.float32], centres: NDArray[np.float32], ranks: Ranks) -> Clustering:
+    """Return k-means from given centres on, of rows that are spread over processes: sums over texts are all it needs.
+
+    It stops where scikit-learn does. The centres come from a sample of these rows, so none of them is left alone.
+    """
+    X, C = torch.from_numpy(points), torch.from_numpy(centres).double()
+    n = ranks.total(len(X))
+    total, squares = ranks.sum(X.sum(0, dtype=torch.float64)), ranks.total(float(X.double().pow(2).sum()))
+    least_shift = LEAST_SHIFT * (squares / n - float((total / n).pow(2).sum())) / X.shape[1]
+    for _ in range(MOST_LLOYD_STEPS):
+        labels, _ = _nearest(X, C)
+        sums = ranks.sum(torch.zeros_like(C).index_add_(0, labels, X.double()))
+        sizes = ranks.sum(labels.bincount(minlength=len(C)))[:, None]
+        moved = torch.where(sizes > 0, sums / sizes.clamp(min=1), C)
+        shift, C = float((moved - C).pow(2).sum()), moved
+        if shift <= least_shift:
+            break
+    labels, distances = _nearest(X, C)
+    return Clustering(labels.numpy(), C.float().numpy(), ranks.total(float(distances.sum())))
+
+
+def _nearest(X: Tensor, C: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the nearest of centres (C, D) for each row (n, D), and its squared distance."""
+    distances, labels = zip(*(torch.cdist(piece.double(), C).min(1) for piece in X.split(ROWS_A_PIECE)), strict=True)
+    return torch.cat(labels), torch.cat(distances).pow(2)
 
 
 def _clustering(kmeans: KMeans) -> Clustering:
