@@ -68,6 +68,16 @@ class Ranks:
         """Return the largest of a number over all processes."""
         return max(self.every(number))
 
+    def any(self, *flags: bool) -> list[bool]:
+        """Return of each flag whether some process has it up."""
+        if self.alone:
+            return list(flags)
+        return [count > 0 for count in self.sum(torch.tensor(flags, dtype=torch.float64)).tolist()]
+
+    def wait(self) -> None:
+        """Wait until all processes have come here."""
+        self.total(0)
+
     def every(self, thing: Thing) -> list[Thing]:
         """Return what each process has, in their order."""
         if self.alone:
@@ -192,7 +202,7 @@ def _ended(*_: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     raise InputError(
         "a process that shares this run ended before its time; the same command, with any number of processes, goes on "
-        "from the last renewal of the labels"
+        "from where it was kept last"
     ) from None
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -23,7 +24,7 @@ class Stopping:
     """Whether somebody asked this process to stop.
 
     Being asked ends the work at once, except where it is held: there it waits until what must not be torn is whole.
-    Who is asked twice does not wait.
+    Who is asked twice does not wait, except among others: processes that share a run stop together, where all agree.
 
     >>> stopping = Stopping()
     >>> with stopping.listening(), stopping.held():
@@ -35,19 +36,24 @@ class Stopping:
     def __init__(self) -> None:
         self.asked: int | None = None  # the signal that did
         self._held = False
+        self._among_others = False
+        self._before: dict[int, Any] = {}  # who listened before
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Listen to signals; only the main thread can."""
+    def listening(self, among_others: bool = False) -> Iterator[None]:
+        """Listen to signals; only the main thread can. Among others, where it is not held those before are told."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = [(number, signal.signal(number, self._hear)) for number in SIGNALS]
+        outer = self._before, self._among_others
+        self._before = {number: signal.signal(number, self._hear) for number in SIGNALS}
+        self._among_others = among_others
         try:
             yield
         finally:
-            for number, handler in before:
+            for number, handler in self._before.items():
                 signal.signal(number, handler)
+            self._before, self._among_others = outer
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -63,7 +69,10 @@ class Stopping:
         if self.asked is not None:
             raise Stopped(self.asked)
 
-    def _hear(self, number: int, _: FrameType | None) -> None:
+    def _hear(self, number: int, frame: FrameType | None) -> None:
         again, self.asked = self.asked is not None, number
-        if again or not self._held:
+        if self._among_others:
+            if not self._held:
+                self._before[number](number, frame)
+        elif again or not self._held:
             raise Stopped(number)

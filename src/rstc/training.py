@@ -10,6 +10,7 @@ draws everywhere, each process runs those that are its own, and gradients and tr
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -135,7 +136,7 @@ def train(
         )
         if checkpoints is None:
             return training.run(None)
-        with checkpoints.stopping.listening() if ranks.alone else nullcontext():
+        with checkpoints.stopping.listening(among_others=not ranks.alone):
             return training.run(checkpoints)
 
 
@@ -338,7 +339,7 @@ class _Training:
                 course.losses.append((None if labels is None else L_C, L_I))
                 self.progress.advance(course.step, self.last_step)
             self._keep_between_renewals()
-        if self.checkpoints:
+        if self.checkpoints and self.ranks.alone:  # several stop where all have kept where they are
             self.checkpoints.stopping.stop_if_asked()
 
     def _keep(self) -> None:
@@ -349,15 +350,19 @@ class _Training:
     def _keep_between_renewals(self) -> None:
         """Note where the run is when somebody wants it to stop, when it is long ago, and before a renewal begins.
 
-        Several processes would have to agree on it at every step; they keep it at renewals only.
+        Several processes agree on it at every step, and stop together.
         """
-        if self.checkpoints is None or not self.ranks.alone:
+        if self.checkpoints is None:
             return
-        now = self.checkpoints.stopping.asked is not None or self.checkpoints.due
-        if now or self.course.step in self.renewals:  # a renewal may take long, and be stopped
+        stopping, ranks = self.checkpoints.stopping, self.ranks
+        asked, due = ranks.any(stopping.asked is not None, ranks.is_first and self.checkpoints.due)
+        if asked or due or self.course.step in self.renewals:  # a renewal may take long, and be stopped
             self.good = self._snapshot()
-        if now:
+        if asked or due:
             self._save()
+        if asked and not ranks.alone:
+            ranks.wait()  # who ends early makes torchrun end the one that saves
+            raise Stopped(stopping.asked or signal.SIGTERM)
 
     def _save(self) -> None:
         if self.checkpoints and self.ranks.is_first:

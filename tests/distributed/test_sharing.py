@@ -159,7 +159,22 @@ def test_a_mistake_is_told_once(tiny_encoder: str, tmp_path: Path) -> None:
     assert "rstc/cli" not in ended.stderr, "torchrun has a traceback of its own, but we have none"
 
 
-def test_a_process_that_dies_ends_the_run_and_another_number_of_processes_goes_on(
+def newest(out: Path) -> int:
+    """Return the number of a run's newest checkpoint."""
+    return max((int(path.stem) for path in (out / "checkpoints").glob("*.checkpoint")), default=0)
+
+
+def begun(command: list[str], out: Path, after: int) -> subprocess.Popen[str]:
+    """Start a run, or go on with it, and wait until it has kept where it is twice more."""
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(1200):
+        time.sleep(0.1)
+        if newest(out) >= after + 2 or running.poll() is not None:
+            break
+    return running
+
+
+def test_processes_stop_together_and_when_one_dies_another_number_of_them_goes_on(
     shared_file: Path, tiny_encoder: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
@@ -174,11 +189,12 @@ def test_a_process_that_dies_ends_the_run_and_another_number_of_processes_goes_o
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "rstc"]
     command += ["cluster", str(shared_file), "-k", "4", "--out", str(out)]
     command += [f"--set={name}={value}" for name, value in settings.items()]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for _ in range(1200):
-        time.sleep(0.1)
-        if len(list((out / "checkpoints").glob("*.checkpoint"))) == 2:
-            break
+    running = begun(command, out, after=0)
+    running.terminate()  # as a scheduler does
+    _, said = running.communicate(timeout=120)
+    assert said.count("stopped; the same command goes on from where it was") == 1
+    assert "rstc/cli" not in said
+    running = begun(command, out, after=newest(out))
     os.kill(second_of(running.pid), signal.SIGKILL)
     _, said = running.communicate(timeout=120)
     assert running.returncode != 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 import warnings
 from typing import Annotated, Any
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from rstc.cli import augment, benchmark, cluster, correct, evaluate, info, predict, report, update
+from rstc.cli.speaking import say
 from rstc.errors import InputError, RstcWarning
 
 app = typer.Typer(
@@ -61,18 +61,11 @@ def main() -> None:
     try:
         app()
     except InputError as mistake:
-        _say(f"rstc: {mistake}")
+        say(f"rstc: {mistake}")
         sys.exit(2)
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
     """Show our own warnings as one line each; those of the libraries below are not the user's business."""
     if issubclass(category, RstcWarning):
-        _say(f"note: {message}")
-
-
-def _say(line: str) -> None:
-    """Write a line; of several processes that share a run, only the first has something to say."""
-    if os.environ.get("RANK", "0") != "0":
-        return
-    sys.stderr.write(line.replace("\n", " ") + "\n")
+        say(f"note: {message}")

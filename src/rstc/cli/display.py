@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from rstc.cli.speaking import is_speaker
 from rstc.progress import Listener
 from rstc.stopping import Stopped
 
@@ -47,16 +48,18 @@ def shown_progress() -> Iterator[Listener]:
             use_granted_cores()
             yield listen
     except Stopped as stop:
-        notes.print("rstc: stopped; the same command goes on from where it was")
+        if is_speaker():
+            notes.print("rstc: stopped; the same command goes on from where it was")
         raise typer.Exit(128 + stop.signal_number) from None
     except KeyboardInterrupt:
-        notes.print("rstc: interrupted; nothing was written")
+        if is_speaker():
+            notes.print("rstc: interrupted; nothing was written")
         raise typer.Exit(130) from None
 
 
 def _shown() -> AbstractContextManager[Listener]:
     """Return what shows progress: bars on a terminal, lines elsewhere, nothing in all but the first of processes."""
-    if os.environ.get("RANK", "0") != "0":
+    if not is_speaker():
         return nullcontext(lambda stage, done, total: None)
     return _bars() if notes.is_terminal else nullcontext(_plain_lines())
 
