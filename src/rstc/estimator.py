@@ -5,25 +5,26 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.asked import Within, asked_clusters
 from rstc.batches import label_batch
 from rstc.checkpoints import Checkpoints
-from rstc.config import Config, make_config
+from rstc.config import Config
 from rstc.drift import Drift, drift
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
-from rstc.knowledge import Knowledge, read_knowledge
+from rstc.history import Watch
+from rstc.knowledge import asked_with_known, read_knowledge
 from rstc.memory import Sizes, check_fits
 from rstc.merges import Tree, group_means, groups_of, tree_above, tree_over_means
 from rstc.model_folder import SavedModel, find_folder, load_model, save_model
@@ -35,14 +36,12 @@ from rstc.representation.encoder import Encoder
 from rstc.representation.heads import merged
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
-from rstc.representation.views import AskedView, Views, drawn_views, given_views
+from rstc.representation.views import Views, drawn_views, given_views
+from rstc.settings import Settings
 from rstc.strangers import Floats, Strangers, know_strangers
 from rstc.telling import TellsAsTables
-from rstc.texts import as_texts, clean
-from rstc.training import Begin, TrainResult, Watch, train
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+from rstc.texts import as_texts
+from rstc.training import Begin, TrainResult, train
 
 NO_CLUSTER = -1
 ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
@@ -50,7 +49,7 @@ GUESSED_CLUSTERS = 100  # for the estimate of memory
 COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
 
 
-class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Settings):
     """Robust short text clustering.
 
     Every setting of `rstc.Config` is a parameter too, with its meaning there; None: what the preset says.
@@ -93,97 +92,6 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     20
     """
 
-    def __init__(
-        self,
-        n_clusters: int | str | tuple[int, int] = "auto",
-        *,
-        preset: str = "default",
-        random_state: int | np.random.Generator | np.random.RandomState | None = None,
-        encoder: str | Path | SentenceTransformer | None = None,
-        imbalance: str | None = None,
-        pooling: str | None = None,
-        max_tokens: int | None = None,
-        trainable_layers: int | str | None = None,
-        dropout: float | None = None,
-        projection_dim: int | None = None,
-        views: AskedView | tuple[AskedView, AskedView] | None = None,
-        start: str | None = None,
-        words: float | None = None,
-        neighbours: int | None = None,
-        swaps: bool | None = None,
-        kmeans_starts: int | None = None,
-        unit_length: bool | None = None,
-        rounds: int | None = None,
-        contrast_steps: int | None = None,
-        head_start: float | None = None,
-        labels: str | None = None,
-        eps1: float | None = None,
-        eps2: float | str | None = None,
-        transport_method: str | None = None,
-        renewals: int | None = None,
-        first_renewal: int | None = None,
-        noise: float | None = None,
-        class_contrast: bool | None = None,
-        lambda_i: float | None = None,
-        tau: float | None = None,
-        batch_size: int | None = None,
-        encoder_lr: float | None = None,
-        head_lr: float | None = None,
-        max_steps: int | None = None,
-        max_epochs: int | None = None,
-        delta: float | None = None,
-        stop_interval: int | None = None,
-        max_fit_texts: int | None = None,
-        memory_gb: float | None = None,
-        device: str | None = None,
-        precision: str | None = None,
-        cache_mb: int | None = None,
-        cache_folder: str | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.preset = preset
-        self.random_state = random_state
-        self.encoder = encoder
-        self.imbalance = imbalance
-        self.pooling = pooling
-        self.max_tokens = max_tokens
-        self.trainable_layers = trainable_layers
-        self.dropout = dropout
-        self.projection_dim = projection_dim
-        self.views = views
-        self.start = start
-        self.words = words
-        self.neighbours = neighbours
-        self.swaps = swaps
-        self.kmeans_starts = kmeans_starts
-        self.unit_length = unit_length
-        self.rounds = rounds
-        self.contrast_steps = contrast_steps
-        self.head_start = head_start
-        self.labels = labels
-        self.eps1 = eps1
-        self.eps2 = eps2
-        self.transport_method = transport_method
-        self.renewals = renewals
-        self.first_renewal = first_renewal
-        self.noise = noise
-        self.class_contrast = class_contrast
-        self.lambda_i = lambda_i
-        self.tau = tau
-        self.batch_size = batch_size
-        self.encoder_lr = encoder_lr
-        self.head_lr = head_lr
-        self.max_steps = max_steps
-        self.max_epochs = max_epochs
-        self.delta = delta
-        self.stop_interval = stop_interval
-        self.max_fit_texts = max_fit_texts
-        self.memory_gb = memory_gb
-        self.device = device
-        self.precision = precision
-        self.cache_mb = cache_mb
-        self.cache_folder = cache_folder
-
     def fit(
         self,
         X: Any,
@@ -218,12 +126,12 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         knowledge = read_knowledge(y, len(given.all))
         asked = asked_clusters(self.n_clusters, int(ranks.total(len(set(given.texts)))))
         if knowledge:
-            asked = _with_known(asked, knowledge, config, ranks)
+            asked = asked_with_known(asked, knowledge, config.class_contrast, ranks)
         if config.noise and not ranks.alone:
             raise InputError("noise looks at all texts together, which several processes do not have; leave it out")
         if len(given.texts) < len(given.all):
             warnings.warn(MissingTextWarning(len(given.all) - len(given.texts), len(given.all)), stacklevel=2)
-        pairs = self._pairs(given.texts, given.rows, len(given.all), views, config)
+        pairs = self._pairs(given, views, config)
 
         timing = Progress(progress)
         with timing.stage("load"):
@@ -231,7 +139,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             precision = choose_precision(config.precision, device)
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
         check_fits(_sizes(given.texts, asked, config, encoder, ranks), config.memory_gb)
-        draws, watch = self._draws(ranks), _of_given(watch, given.rows)
+        draws, watch = self.draws(ranks), given.among_all(watch)
         known = None if knowledge is None else knowledge.of_text[given.rows]
         result = train(given.texts, pairs, encoder, asked, config, draws, timing, watch, ranks, checkpoints, known)
         self.classes_: list[Any] | None = None
@@ -275,11 +183,10 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         labels = assigned.probabilities[given.rows].argmax(1)
         self.drift_: Drift = drift(labels, assigned.confidence[given.rows], is_new, self.n_clusters_)
         check_fits(_sizes(given.texts, self.n_clusters_, config, network.encoder, ranks), config.memory_gb)
-        pairs = drawn_views(
-            given.texts, config.views or self.views or str(Config().views)
-        )  # given ones are of old texts
-        begin, draws = Begin(network, labels.astype(np.int64)), self._draws(ranks)
-        watch = _of_given(watch, given.rows)
+        asked = config.views or self.views or str(Config().views)  # given ones are of old texts
+        pairs = drawn_views(given.texts, asked)
+        begin, draws = Begin(network, labels.astype(np.int64)), self.draws(ranks)
+        watch = given.among_all(watch)
         k, encoder = self.n_clusters_, network.encoder
         result = train(given.texts, pairs, encoder, k, config, draws, timing, watch, ranks, begin=begin)
         self._take(result, given, config, timing, ranks, None)
@@ -481,48 +388,16 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         model.classes_ = facts.get("classes")
         return model
 
-    def config(self) -> Config:
-        """Return the preset with the settings that this estimator was given."""
-        given = {field.name: getattr(self, field.name) for field in fields(Config) if field.name != "encoder"}
-        settings = {name: value for name, value in given.items() if value is not None}
-        recipes = [view for view in self.views if isinstance(view, str)] if isinstance(self.views, tuple) else []
-        if len(recipes) == 2:
-            settings["views"] = ",".join(recipes)
-        elif not isinstance(self.views, str):
-            settings.pop("views", None)
-        if self.imbalance is not None:
-            settings["imbalance"] = self.imbalance
-        config = make_config(self.preset, settings)
-        if self.views is not None and "views" not in settings:
-            config = replace(config, views=None)  # a function has no name by which it could be found again
-        if self.encoder is not None:
-            named = isinstance(self.encoder, (str, Path))
-            config = replace(config, encoder=str(self.encoder) if named else type(self.encoder).__name__)
-        return config
-
-    def _draws(self, ranks: Ranks) -> np.random.Generator:
-        """Return the generator of a fit, the same in all processes."""
-        rng = _generator(self.random_state)
-        ranks.same_draws(rng)
-        return rng
-
-    def _pairs(
-        self,
-        texts: list[str],
-        present: list[int],
-        total: int,
-        given: tuple[Sequence[Any], Sequence[Any]] | None,
-        config: Config,
-    ) -> Views:
+    def _pairs(self, given: Present, views: tuple[Sequence[Any], Sequence[Any]] | None, config: Config) -> Views:
         """Return the given pairs of the texts that are there, or views to be made."""
-        if given is None:
+        if views is None:
             asked = self.views if config.views is None else config.views
             assert asked is not None
-            return drawn_views(texts, asked)
-        if len(given) != 2:
-            raise InputError(f"views must be a pair, got {len(given)}")
-        first, second = (_of_present(list(view), present, total, number) for number, view in enumerate(given, start=1))
-        return given_views(texts, first, second)
+            return drawn_views(given.texts, asked)
+        if len(views) != 2:
+            raise InputError(f"views must be a pair, got {len(views)}")
+        first, second = (given.of_view(list(view), number) for number, view in enumerate(views, start=1))
+        return given_views(given.texts, first, second)
 
     def _install(self, network: Network, config: Config) -> None:
         self.network_: Network = network
@@ -559,19 +434,6 @@ class Assignment:
         return np.asarray(self.probabilities.max(axis=1, initial=0))
 
 
-def _with_known(asked: int | Within, knowledge: Knowledge, config: Config, ranks: Ranks) -> int | Within:
-    """Return how many clusters are asked for, where some classes are known; each of them is one."""
-    if not ranks.alone:
-        raise InputError("labels that are known need all texts together, which several processes do not have")
-    if not config.class_contrast:
-        raise InputError("class_contrast=False learns from no labels, so there is no use for those that are known")
-    fewest = len(knowledge.classes)
-    most = asked if isinstance(asked, int) else asked[1]
-    if most is not None and most < fewest:
-        raise InputError(f"{fewest} classes are known, which is more than the {most} clusters that are asked for")
-    return asked if isinstance(asked, int) else (max(asked[0], fewest), asked[1])
-
-
 def _sizes(texts: list[str], asked: int | Within, config: Config, encoder: Encoder, ranks: Ranks) -> Sizes:
     """Return what a run's memory depends on; a number of clusters that is not known yet is guessed."""
     most = config.max_fit_texts or len(texts)
@@ -595,24 +457,3 @@ def _tree(points: Floats, labels: NDArray[np.int64], sizes: NDArray[np.int64], r
         own = np.bincount(labels, minlength=len(sizes))[:, None]
         means = ranks.sum(torch.from_numpy(means * own)).numpy() / np.maximum(sizes, 1)[:, None]
     return tree_over_means(means.astype(np.float32), sizes.astype(np.float64))
-
-
-def _of_present(view: list[Any], present: list[int], total: int, number: int) -> list[str | None]:
-    """Return a given view of the texts that are there."""
-    if len(view) != total:
-        raise InputError(f"view {number} has {len(view)} texts, but there are {total} texts")
-    return [clean(view[i]) for i in present]
-
-
-def _of_given(watch: Watch | None, present: list[int]) -> Watch | None:
-    """Return a watcher that is shown rows among the texts that are there, and shows those among all that were given."""
-    if watch is None:
-        return None
-    places = np.asarray(present)
-    return lambda step, rows, clusters: watch(step, places[rows], clusters)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from rstc.ranks import ALONE, Ranks
 from rstc.representation.network import Prediction
 
 logger = logging.getLogger("rstc")
+
+
+Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rstc.asked import Within
 from rstc.errors import InputError
 from rstc.pseudo_labels.known import UNKNOWN
+from rstc.ranks import Ranks
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,19 @@ def read_knowledge(y: Any, n_texts: int) -> Knowledge | None:
         return None
     place = {label: number for number, label in enumerate(classes)}
     return Knowledge(classes, np.array([UNKNOWN if label is None else place[label] for label in labels]))
+
+
+def asked_with_known(asked: int | Within, knowledge: Knowledge, class_contrast: bool, ranks: Ranks) -> int | Within:
+    """Return how many clusters are asked for, where some classes are known; each of them is one."""
+    if not ranks.alone:
+        raise InputError("labels that are known need all texts together, which several processes do not have")
+    if not class_contrast:
+        raise InputError("class_contrast=False learns from no labels, so there is no use for those that are known")
+    fewest = len(knowledge.classes)
+    most = asked if isinstance(asked, int) else asked[1]
+    if most is not None and most < fewest:
+        raise InputError(f"{fewest} classes are known, which is more than the {most} clusters that are asked for")
+    return asked if isinstance(asked, int) else (max(asked[0], fewest), asked[1])
 
 
 def _plain(value: Any) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.texts import as_texts, column_of, index_of
+from rstc.errors import InputError
+from rstc.history import Watch
+from rstc.texts import as_texts, clean, column_of, index_of
 
 
 @dataclass(frozen=True)
@@ -46,3 +49,16 @@ class Present:
         out = np.full((len(self.all), *values.shape[1:]), missing, dtype=values.dtype)
         out[self.rows] = values
         return out
+
+    def of_view(self, view: Sequence[Any], number: int) -> list[str | None]:
+        """Return what a given view, the first or the second, has for the texts that are there."""
+        if len(view) != len(self.all):
+            raise InputError(f"view {number} has {len(view)} texts, but there are {len(self.all)} texts")
+        return [clean(view[i]) for i in self.rows]
+
+    def among_all(self, watch: Watch | None) -> Watch | None:
+        """Return a watcher that is shown rows among the texts that are there, and shows those among all."""
+        if watch is None:
+            return None
+        places = np.asarray(self.rows)
+        return lambda step, rows, clusters: watch(step, places[rows], clusters)

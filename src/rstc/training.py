@@ -10,9 +10,8 @@ draws everywhere, each process runs those that are its own, and gradients and tr
 
 from __future__ import annotations
 
-import signal
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -30,7 +29,8 @@ from rstc.config import Config
 from rstc.course import Course, End
 from rstc.errors import InputError, RetryWarning
 from rstc.hardware import seeded
-from rstc.history import MeanLosses, Renewal, contrast_entry, renewal_entry
+from rstc.history import MeanLosses, Renewal, Watch, contrast_entry, renewal_entry
+from rstc.keeping import Keeping
 from rstc.labelling import Labelling
 from rstc.learners import Learners, who_learns
 from rstc.progress import Progress
@@ -55,9 +55,6 @@ class Begin(NamedTuple):
 
     network: Network
     labels: NDArray[np.int64]
-
-
-Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
 
 
 @dataclass(frozen=True)
@@ -132,12 +129,23 @@ def train(
     # and given back as it was.
     with seeded(encoder.device, int(rng.integers(2**63))):
         training = _Training(
-            texts, learners, views, encoder, n_clusters, config, rng, progress, watch, ranks, snapshot, known, begin
+            texts,
+            learners,
+            views,
+            encoder,
+            n_clusters,
+            config,
+            rng,
+            progress,
+            watch,
+            ranks,
+            checkpoints,
+            snapshot,
+            known,
+            begin,
         )
-        if checkpoints is None:
-            return training.run(None)
-        with checkpoints.stopping.listening(among_others=not ranks.alone):
-            return training.run(checkpoints)
+        with checkpoints.stopping.listening(among_others=not ranks.alone) if checkpoints else nullcontext():
+            return training.run()
 
 
 def _check_steps(n_learners: int, config: Config) -> None:
@@ -165,6 +173,7 @@ class _Training:
         progress: Progress,
         watch: Watch | None,
         ranks: Ranks,
+        checkpoints: Checkpoints | None,
         snapshot: Snapshot | None,
         known: NDArray[np.int64] | None,
         begin: Begin | None,
@@ -223,9 +232,7 @@ class _Training:
         self.renewals = renewal_steps(self.last_step, config) | {self.last_step}
         if snapshot:
             self._restore(snapshot)
-        self.checkpoints: Checkpoints | None = None
-        self.good = self._snapshot()  # where it can go back to
-        self.is_saved = snapshot is not None
+        self.keeping = Keeping(self._snapshot, checkpoints, snapshot is not None, ranks, progress)
 
     def _counted(self, within: Within, words: Words | None) -> Count:
         """Estimate the number of clusters in the encoder's own space.
@@ -246,11 +253,10 @@ class _Training:
                 )
             )
 
-    def run(self, checkpoints: Checkpoints | None) -> TrainResult:
+    def run(self) -> TrainResult:
         """Go through the phases of the method, from wherever it is."""
-        self.checkpoints = checkpoints
-        if self.count and not self.is_saved:
-            self._save()
+        if self.count:
+            self.keeping.save_if_new()
         try:
             while True:
                 try:
@@ -258,8 +264,7 @@ class _Training:
                 except NotFiniteError as problem:
                     self._go_back(problem)
         except Stopped:
-            if not self.is_saved:
-                self._save()
+            self.keeping.save_if_new()
             raise
 
     def _go_on(self) -> TrainResult:
@@ -272,7 +277,7 @@ class _Training:
         if course.labels is None:
             self._contrast_only(contrast_steps(config))
             course.labels = self._first_labels()
-            self._keep()
+            self.keeping.keep()
         while True:
             if course.step in self.renewals and course.renewed_at < course.step:
                 prediction = self._predict()
@@ -284,10 +289,10 @@ class _Training:
                 course.labels, course.renewed_at, course.since = renewed.labels, course.step, MeanLosses()
                 if settled or course.step == self.last_step:
                     course.end = End(renewed.b, settled)
-                    self._keep()
+                    self.keeping.keep()
                     return self._finish(renewed.prediction, *course.end)
                 del renewed, prediction  # as large as all texts times all clusters, and of no more use
-                self._keep()
+                self.keeping.keep()
             self._learn(course.labels)
 
     def _run_without_labels(self) -> TrainResult:
@@ -312,7 +317,7 @@ class _Training:
         if steps and not course.history:
             course.history.append(contrast_entry(course.step, course.since))
             course.since = MeanLosses()
-            self._keep()
+            self.keeping.keep()
 
     def _first_labels(self) -> Tensor:
         """Find labels to begin with, or go on from those that a model gave before."""
@@ -327,8 +332,7 @@ class _Training:
     def _learn(self, labels: Tensor | None) -> None:
         """Take one step on L_C + lambda_I L_I, or without labels on L_I alone."""
         course = self.course
-        self.is_saved = False
-        with self.checkpoints.stopping.held() if self.checkpoints else nullcontext():
+        with self.keeping.step(renewal_follows=lambda: course.step in self.renewals):
             with self.progress.stage("views"):
                 batch = next(self.batches)
             with self.progress.stage("train"):
@@ -338,37 +342,6 @@ class _Training:
                 course.since.add(L_C, L_I)
                 course.losses.append((None if labels is None else L_C, L_I))
                 self.progress.advance(course.step, self.last_step)
-            self._keep_between_renewals()
-        if self.checkpoints and self.ranks.alone:  # several stop where all have kept where they are
-            self.checkpoints.stopping.stop_if_asked()
-
-    def _keep(self) -> None:
-        """Note where the run is: in memory to go back to, and on disk to go on from."""
-        self.good = self._snapshot()
-        self._save()
-
-    def _keep_between_renewals(self) -> None:
-        """Note where the run is when somebody wants it to stop, when it is long ago, and before a renewal begins.
-
-        Several processes agree on it at every step, and stop together.
-        """
-        if self.checkpoints is None:
-            return
-        stopping, ranks = self.checkpoints.stopping, self.ranks
-        asked, due = ranks.any(stopping.asked is not None, ranks.is_first and self.checkpoints.due)
-        if asked or due or self.course.step in self.renewals:  # a renewal may take long, and be stopped
-            self.good = self._snapshot()
-        if asked or due:
-            self._save()
-        if asked and not ranks.alone:
-            ranks.wait()  # who ends early makes torchrun end the one that saves
-            raise Stopped(stopping.asked or signal.SIGTERM)
-
-    def _save(self) -> None:
-        if self.checkpoints and self.ranks.is_first:
-            with self.progress.stage("keep"), self.checkpoints.stopping.held():
-                self.checkpoints.save(self.good)
-        self.is_saved = True
 
     def _go_back(self, problem: NotFiniteError) -> None:
         """Go back to where all was well, once, and go on with smaller steps."""
@@ -378,10 +351,10 @@ class _Training:
                 f"{problem} at step {step}, and not with smaller steps either; lower encoder_lr and head_lr, or "
                 "compute in precision=float32"
             ) from problem
-        self._restore(self.ranks.at_first(lambda: self.good))
+        self._restore(self.ranks.at_first(lambda: self.keeping.good))
         self.course.slowed = True
         self.steps.slow_down(SLOWER)
-        self._keep()
+        self.keeping.keep()
         warnings.warn(RetryWarning(step, self.course.step, SLOWER), stacklevel=2)
 
     def _snapshot(self) -> Snapshot:

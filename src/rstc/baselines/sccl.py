@@ -15,6 +15,7 @@ from rstc.baselines.checks import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
 from rstc.errors import InputError
 from rstc.hardware import choose_device, choose_precision, seeded
+from rstc.history import Watch
 from rstc.pseudo_labels.kmeans import kmeans_labels
 from rstc.representation.augmenters.words import WordDeletion
 from rstc.representation.encoder import Encoder, TokenIds
@@ -23,7 +24,6 @@ from rstc.representation.loading import load_encoder
 from rstc.representation.losses import instance_contrast
 from rstc.representation.states import StateCache
 from rstc.representation.views import GivenViews
-from rstc.training import Watch
 
 
 class SCCL(ClusterMixin, BaseEstimator):
