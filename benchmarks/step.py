@@ -23,14 +23,18 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from measuring import RESULTS, ResultFile, circumstances
+from rstc.batching import Batches, Draws
 from rstc.benchmark.datasets import read
-from rstc.config import make_config
+from rstc.config import Config, make_config
 from rstc.progress import Progress
+from rstc.ranks import ALONE
 from rstc.representation.dropout import BitDropout
+from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
+from rstc.representation.states import StateCache
+from rstc.representation.stepping import Steps
 from rstc.representation.views import drawn_views, given_views
-from rstc.training import _Training
 
 BATCH = 200
 
@@ -38,12 +42,12 @@ BATCH = 200
 class Straightforward:
     """The step as one would write it first."""
 
-    def __init__(self, network: Network, lambda_i: float, tau: float) -> None:
-        self.network, self.lambda_i, self.tau = copy.deepcopy(network), lambda_i, tau
+    def __init__(self, network: Network, config: Config) -> None:
+        self.network, self.lambda_i, self.tau = copy.deepcopy(network), config.lambda_i, config.tau
         _plain_dropout(self.network)
         heads = [*self.network.cluster_head.parameters(), *self.network.projector.parameters()]
-        encoder = {"params": self.network.encoder.parameters(), "lr": 2e-5}
-        self.optimizer = torch.optim.Adam([{"params": heads, "lr": 5e-4}, encoder])
+        encoder = {"params": self.network.encoder.parameters(), "lr": config.encoder_lr}
+        self.optimizer = torch.optim.Adam([{"params": heads, "lr": config.head_lr}, encoder])
 
     def embed(self, texts: list[str]) -> Tensor:
         model = self.network.encoder.model
@@ -79,13 +83,30 @@ def _plain_dropout(network: nn.Module) -> None:
                 setattr(parent, name, nn.Dropout(child.p))
 
 
-def make_training(texts: list[str], pair: Any, n_clusters: int, settings: dict[str, Any]) -> _Training:
-    torch.manual_seed(0)
-    config = make_config("default", {**settings, "batch_size": BATCH})
-    encoder = load_encoder(None, config.pooling, config.max_tokens)
-    views = given_views(texts, *pair) if pair else drawn_views(texts, config.views)
-    rng = np.random.default_rng(0)
-    return _Training(texts, range(len(texts)), views, encoder, n_clusters, config, rng, Progress())
+class Ours:
+    """The step as a run takes it, with its batches."""
+
+    def __init__(self, texts: list[str], pair: Any, n_clusters: int, settings: dict[str, Any]) -> None:
+        torch.manual_seed(0)
+        config, rng = make_config("default", {**settings, "batch_size": BATCH}), np.random.default_rng(0)
+        encoder = load_encoder(None, config.pooling, config.max_tokens)
+        encoder.train_layers(config.trainable_layers)
+        tokens = encoder.tokenize(texts)
+        cache = StateCache(encoder, config.cache_mb * 2**20) if encoder.is_cut else None
+        if cache:
+            encoder.embed(tokens, states_of=cache.states)  # a run has these from its first encoding; no part of a step
+        head = ClusteringNetwork(encoder.dim, n_clusters, config.dropout)
+        self.network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
+        self.steps = Steps(self.network, config.encoder_lr, config.head_lr, config.lambda_i, config.tau, True, ALONE)
+        views = given_views(texts, *pair) if pair else drawn_views(texts, config.views)
+        draws = Draws(rng, rng, rng.spawn(1)[0])
+        ends = np.array([len(texts)])
+        self.batches = Batches(tokens, views, BATCH, ends, encoder, cache, draws, ALONE, Progress())
+
+    def take(self, labels: Tensor) -> tuple[float, float]:
+        """Take a step on the next batch."""
+        batch = next(self.batches)
+        return self.steps.take(batch.views, labels[torch.from_numpy(batch.rows)], batch.counts)
 
 
 def without_dropout(network: nn.Module) -> None:
@@ -111,29 +132,28 @@ def main() -> None:
         return rows, [[column[i] for i in rows] for column in (texts, first, second)]
 
     print("the same batches without dropout", flush=True)
-    ours = make_training(texts, (first, second), n_clusters, {"trainable_layers": "all"})
+    ours = Ours(texts, (first, second), n_clusters, {"trainable_layers": "all"})
     without_dropout(ours.network)
-    plain = Straightforward(ours.network, config.lambda_i, config.tau)
+    plain = Straightforward(ours.network, config)
     losses = []
     for number in range(3):
         rows, columns = batch(number)
         tokens = ours.network.encoder.tokenize(columns[1] + columns[2])
-        ours.batches = iter([(np.array(rows), tokens)])
-        losses.append({"ours": ours._learn(labels), "straightforward": plain(*columns, labels[rows])})
+        both = ours.steps.take(tokens, labels[rows], [BATCH])
+        losses.append({"ours": both, "straightforward": plain(*columns, labels[rows])})
     gap = max(abs(a - b) for one in losses for a, b in zip(one["ours"], one["straightforward"], strict=True))
     print(f"largest difference of a loss: {gap:.1e}", flush=True)
 
-    all_layers = make_training(texts, (first, second), n_clusters, {"trainable_layers": "all"})
-    by_default = make_training(texts, None, n_clusters, {})
-    by_default._embed()  # a run has these states from its first encoding; this is no part of a step
-    plain = Straightforward(all_layers.network, config.lambda_i, config.tau)
+    all_layers = Ours(texts, (first, second), n_clusters, {"trainable_layers": "all"})
+    by_default = Ours(texts, None, n_clusters, {})
+    plain = Straightforward(all_layers.network, config)
     spent: dict[str, list[float]] = {"straightforward": [], "all layers": [], "default": []}
     for number in range(given.rounds + 1):
         rows, columns = batch(number)
         for name, step in (
             ("straightforward", lambda columns=columns, rows=rows: plain(*columns, labels[rows])),
-            ("all layers", lambda: all_layers._learn(labels)),
-            ("default", lambda: by_default._learn(labels)),
+            ("all layers", lambda: all_layers.take(labels)),
+            ("default", lambda: by_default.take(labels)),
         ):
             start = time.perf_counter()
             step()
