@@ -38,18 +38,18 @@ def circumstances(*packages: str) -> dict[str, Any]:
 class ResultFile:
     """A JSON file of rows, each written as soon as it is there; a row that is there is not measured again.
 
-    What rows were made with stands beside them once, so it must be the same for all; only the command may differ.
+    What rows were made with stands beside them once. A row that was added later, on another machine or with other
+    versions, says in `made_with` what was different; its command each row says.
     """
 
     def __init__(self, path: Path, made_with: dict[str, Any], key: tuple[str, ...]) -> None:
         self._path, self._key = path, key
         self._command = made_with.pop("command")
         self.content: dict[str, Any] = made_with | {"rows": []}
+        self._different: dict[str, Any] = {}
         if path.exists():
             self.content = json.loads(path.read_text())
-            other = [name for name, value in made_with.items() if self.content.get(name) != value]
-            if other:
-                sys.exit(f"{path} was made with other {', '.join(other)}: move it away first")
+            self._different = _differences(self.content, made_with)
 
     def has(self, **row: Any) -> bool:
         """Tell whether a row with these key values is there."""
@@ -57,7 +57,8 @@ class ResultFile:
 
     def add(self, row: dict[str, Any]) -> None:
         """Write a row and show it."""
-        self.content["rows"].append(row | {"command": self._command})
+        different = {"made_with": self._different} if self._different else {}
+        self.content["rows"].append(row | {"command": self._command} | different)
         self.write()
         print(json.dumps(row), flush=True)
 
@@ -67,3 +68,17 @@ class ResultFile:
         new = self._path.with_suffix(".new")
         new.write_text(json.dumps(self.content, indent=1) + "\n")
         new.replace(self._path)
+
+
+def _differences(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return what is different now, of versions only those that are."""
+    found: dict[str, Any] = {}
+    for name, value in now.items():
+        other = before.get(name)
+        if isinstance(value, dict) and isinstance(other, dict):
+            value = {key: one for key, one in value.items() if other.get(key) != one}
+            if value:
+                found[name] = value
+        elif value != other:
+            found[name] = value
+    return found
