@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test browser check lint readme results kills test-mteb docs smoke fuzz audit sbom clean
+.PHONY: demo test test-slow browser check lint readme results kills test-mteb docs smoke fuzz audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
 
 test: lint browser
 	$(BIN)/pytest -n auto --dist loadfile  # a worker a core, each on one thread (tests/conftest.py)
+
+# What takes longer: processes that are killed and go on, examples that train more than once.
+test-slow: $(VENV)/installed-dev
+	$(BIN)/pytest -n auto --dist loadfile -m slow
 
 # Twenty runs, killed at twenty moments and taken up again; `make test` kills eight.
 kills: $(VENV)/installed-dev

@@ -18,6 +18,7 @@ import rstc
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if "```python" in path.read_text(encoding="utf-8"))
+SLOW = {"few_labels.py", "own_views.py"}
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
@@ -45,7 +46,11 @@ def test_the_blocks_of_a_page_run_one_after_the_other(
         exec(compile(block, page.name, "exec"), names)
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(path, marks=pytest.mark.slow) if path.name in SLOW else path for path in EXAMPLES],
+    ids=lambda path: path.name,
+)
 @pytest.mark.usefixtures("small")
 def test_an_example_runs(
     example: Path, tiny_encoder: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

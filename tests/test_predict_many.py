@@ -138,6 +138,7 @@ def workers() -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_ray_loses_no_row_when_a_worker_is_killed(
     local_ray: Any, finished_run: Path, model: RSTC, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ def test_the_real_encoder_gives_one_text_the_cluster_it_has_in_a_batch(sample: p
     assert [fitted.predict([text])[0] for text in texts[:60]] == fitted.labels_[:60].tolist()
 
 
+@pytest.mark.slow
 def test_two_processes_with_the_real_encoder_write_the_same_bytes(sample: pd.DataFrame, tmp_path: Path) -> None:
     sample.head(120).to_csv(tmp_path / "messages.csv", index=False)
     command = [sys.executable, "-m", "rstc", "cluster", "messages.csv", "-k", "5", "--set", "max_steps=2", "-o"]

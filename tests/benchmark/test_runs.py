@@ -126,6 +126,7 @@ def test_wrong_names_are_refused_before_anything_runs() -> None:
         jobs_for(["tweet"], ["lda"], 1)
 
 
+@pytest.mark.slow
 def test_a_killed_call_leaves_nothing_half_written_and_the_next_goes_on(tmp_path: Path) -> None:
     store = tmp_path / "store"
     call = [

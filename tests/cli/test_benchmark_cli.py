@@ -43,6 +43,7 @@ def test_from_runs_to_a_table_and_figures(rstc: Any, tmp_path: Path) -> None:
     assert "eps is not drawn: a sweep of eps1" in figures.stderr
 
 
+@pytest.mark.slow
 def test_a_changed_setting_makes_a_row_of_its_own(rstc: Any, tmp_path: Path) -> None:
     rstc("run", "--datasets", "sample", "--methods", "bow", "--seeds", 1, "--set", "kmeans_starts=1")
     assert (tmp_path / "benchmarks" / "store" / "sample" / "bow+kmeans_starts=1" / "0.json").is_file()

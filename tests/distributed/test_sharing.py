@@ -174,6 +174,7 @@ def begun(command: list[str], out: Path, after: int) -> subprocess.Popen[str]:
     return running
 
 
+@pytest.mark.slow
 def test_processes_stop_together_and_when_one_dies_another_number_of_them_goes_on(
     shared_file: Path, tiny_encoder: str, tmp_path: Path
 ) -> None:
