@@ -249,6 +249,31 @@ def _told(runs: list[dict[str, Any]]) -> str:
     return f"{of['acc']:.1f} / {of['nmi']:.1f} / {of['ari']:.1f}; {clusters} clusters{aside}; {of['seconds']:.0f} s"
 
 
+def onnx_table() -> str:
+    head = [
+        "set",
+        "new texts",
+        "by torch, seconds",
+        "by onnxruntime, seconds",
+        "times as quick",
+        "same cluster",
+        "exported",
+    ]
+    rows = [
+        [
+            DATASETS[row["set"]].title,
+            f"{row['texts']:,}",
+            f"{row['torch_seconds']:.1f}",
+            f"{row['onnx_seconds']:.1f}",
+            f"{row['faster']:.1f}",
+            f"{row['agree']:.1f} %",
+            f"{row['exported_mb']:.0f} MB",
+        ]
+        for row in read("onnx_speed")["rows"]
+    ]
+    return table(head, rows)
+
+
 def distributed_table() -> str:
     """Return what steps and renewals take in one process and in several."""
     lines = []
@@ -421,7 +446,12 @@ FILLED = {
     "docs/views.md": {"views": views_table},
     "docs/count.md": {"count": count_table, "unknown": unknown_table},
     "docs/noise.md": {"strangers": strangers_table},
-    "docs/scale.md": {"sampling": sampling_table, "distributed": distributed_table, "estimate": estimate_table},
+    "docs/scale.md": {
+        "onnx": onnx_table,
+        "sampling": sampling_table,
+        "distributed": distributed_table,
+        "estimate": estimate_table,
+    },
     "docs/reliability.md": {"load": load_table},
     "docs/comparison.md": {"compare": compare_table},
     "docs/knowing.md": {"few": few_labels_table},

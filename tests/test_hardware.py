@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from rstc import hardware
+from rstc import cores
 from rstc.errors import InputError
 from rstc.hardware import choose_device, choose_precision, map_on_cores, use_granted_cores
 
@@ -64,8 +64,8 @@ def test_a_container_that_is_granted_few_cores_gets_few_threads(
     quota: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cpu.max").write_text(quota)
-    monkeypatch.setattr(hardware, "CPU_QUOTA", tmp_path / "cpu.max")
-    monkeypatch.setattr(hardware.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+    monkeypatch.setattr(cores, "CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     taken: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", taken.append)
@@ -76,7 +76,7 @@ def test_a_container_that_is_granted_few_cores_gets_few_threads(
 def test_without_a_limit_the_threads_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cpu.max").write_text("max 100000")
     before = torch.get_num_threads()
-    monkeypatch.setattr(hardware, "CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(cores, "CPU_QUOTA", tmp_path / "cpu.max")
     use_granted_cores()
     assert torch.get_num_threads() == before
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rstc.errors import RstcWarning as RstcWarning
     from rstc.errors import TransportWarning as TransportWarning
     from rstc.estimator import RSTC as RSTC
+    from rstc.onnx_model import OnnxModel as OnnxModel
     from rstc.pairs import augment as augment
     from rstc.pseudo_labels.transport import Transport as Transport
     from rstc.pseudo_labels.transport import saot as saot
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "RSTC": "estimator",
     "SAOTClustering": "saot_clustering",
+    "OnnxModel": "onnx_model",
     "Config": "config",
     "saot": "pseudo_labels.transport",
     "Transport": "pseudo_labels.transport",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rstc.errors import InputError
+from rstc.extras import from_extra
 from rstc.predicting import Labelled, Labeller, Part
 
 
@@ -24,10 +24,7 @@ def ray_engine(workers: int | None = None) -> Any:
     It joins the cluster that Ray is connected to, or that RAY_ADDRESS names; else it starts one on this machine. The
     files and the model must have the same names on all machines.
     """
-    try:
-        import ray
-    except ImportError:
-        raise InputError("Ray is not installed: pip install 'rstc[ray]'") from None
+    ray = from_extra("ray", "ray")
 
     def label(labeller: Labeller, parts: list[Part]) -> Iterator[Labelled]:
         if not parts:

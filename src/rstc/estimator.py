@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.asked import Within, asked_clusters
+from rstc.assignment import NO_CLUSTER, Assignment
 from rstc.batches import label_batch
 from rstc.checkpoints import Checkpoints
 from rstc.config import Config
@@ -43,7 +44,6 @@ from rstc.telling import TellsAsTables
 from rstc.texts import as_texts
 from rstc.training import Begin, TrainResult, train
 
-NO_CLUSTER = -1
 ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
 GUESSED_CLUSTERS = 100  # for the estimate of memory
 COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
@@ -347,6 +347,17 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         config = replace(self.config_, cache_folder=None)  # a place on this machine means nothing on another
         save_model(Path(folder), self.network_, config, facts, self.strangers_)
 
+    def export_onnx(self, folder: str | Path) -> None:
+        """Write the model as ONNX to a folder that `rstc.OnnxModel` reads, without torch; needs the extra `onnx`.
+
+        It gives every text a cluster: what `noise` knows of strangers is not in it.
+        """
+        check_is_fitted(self, "network_")
+        from rstc.exporting import export_onnx
+
+        told = {"class_distribution": self.class_distribution_.tolist(), "text_column": self.text_column_}
+        export_onnx(self.network_.eval(), Path(folder), told)
+
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
         """Read a model that `save` wrote, to predict on the named device; it predicts as before.
@@ -412,26 +423,6 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """Where texts belong.
-
-    Attributes:
-        clusters: the cluster of each text, (N,); -1 where there is no text, or one that belongs nowhere.
-        probabilities: of each cluster, (N, C); zeros where there is no text.
-        embeddings: in the learned space, (N, D); zeros where there is no text.
-    """
-
-    clusters: NDArray[np.int64]
-    probabilities: NDArray[np.float32]
-    embeddings: NDArray[np.float32]
-
-    @property
-    def confidence(self) -> NDArray[np.float32]:
-        """The probability of each text's own cluster, (N,)."""
-        return np.asarray(self.probabilities.max(axis=1, initial=0))
 
 
 def _sizes(texts: list[str], asked: int | Within, config: Config, encoder: Encoder, ranks: Ranks) -> Sizes:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TypeVar
 
 import torch
 
+from rstc.cores import granted_cores
 from rstc.errors import InputError, first_line
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-
-CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container, where there is one
 
 
 def use_granted_cores() -> None:
@@ -24,13 +21,7 @@ def use_granted_cores() -> None:
 
     Torch counts the machine's cores; in a container that is granted fewer, the rest would wait for each other.
     """
-    granted = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = CPU_QUOTA.read_text().split()
-        granted = min(granted, max(1, round(int(quota) / int(period))))
-    except (OSError, ValueError):  # no container, or one without a limit
-        pass
-    torch.set_num_threads(min(torch.get_num_threads(), granted))
+    torch.set_num_threads(min(torch.get_num_threads(), granted_cores()))
 
 
 _cores = threading.Lock()

@@ -14,8 +14,9 @@ import pandas as pd
 
 from rstc.errors import InputError
 from rstc.estimator import RSTC
-from rstc.files import check_writable
+from rstc.files import check_writable, sha256
 from rstc.model_folder import read_description
+from rstc.onnx_model import DESCRIPTION, OnnxModel, is_exported
 from rstc.progress import Listener
 from rstc.remote import exists, is_address, joined, matching, modified, opened, put
 from rstc.results.run_folder import find_model
@@ -51,8 +52,8 @@ def predict_file(
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
     check_other_file(path, out)
-    column = find_text_column(first, text_column or _trained_column(folder, first))
-    model = RSTC.load(find_model(folder), device)
+    model = _loaded(folder, device)
+    column = find_text_column(first, text_column or _only_if_there(model.text_column_, first))
     return _written(model, itertools.chain([first], pieces), column, out, target, guard_formulas, listener)
 
 
@@ -121,8 +122,10 @@ def predict_files(
         engine: who goes through the parts; by default this process, one after the other (rstc.by_ray has another).
         listener: called with ("predict", parts done, parts to do).
     """
-    model = find_model(folder)
-    made_by = {"model": read_description(model)["checksum"], "text_column": text_column, "encoding": encoding}
+    exported = is_exported(folder)
+    model = folder if exported else find_model(folder)
+    checksum = sha256(model / DESCRIPTION) if exported else read_description(model)["checksum"]
+    made_by = {"model": checksum, "text_column": text_column, "encoding": encoding}
     if guard_formulas:
         made_by["guard_formulas"] = "yes"
     parts = _parts(pattern, out)
@@ -155,9 +158,9 @@ class Labeller:
 
     def opened(self) -> Callable[[Part], Labelled]:
         """Load the model; return what labels a part."""
-        return partial(self._label, RSTC.load(self.model, self.device))
+        return partial(self._label, _loaded(Path(self.model), self.device))
 
-    def _label(self, model: RSTC, part: Part) -> Labelled:
+    def _label(self, model: RSTC | OnnxModel, part: Part) -> Labelled:
         """Label a part; what is wrong with the file is told, not raised: the others go on."""
         kind = format_of(part.source)
         try:
@@ -185,7 +188,7 @@ def _here(labeller: Labeller, parts: list[Part]) -> Iterator[Labelled]:
 
 
 def _written(
-    model: RSTC,
+    model: RSTC | OnnxModel,
     pieces: Iterable[pd.DataFrame],
     column: str,
     out: Path,
@@ -207,12 +210,13 @@ def _written(
     return rows, present
 
 
-def _trained_column(folder: Path, table: pd.DataFrame) -> str | None:
-    """Return the name of the column that the model was trained on, if the new table has it too."""
-    return _only_if_there(read_description(find_model(folder))["facts"].get("text_column"), table)
+def _loaded(folder: Path, device: str) -> RSTC | OnnxModel:
+    """Load a model: of a run, saved, or exported."""
+    return OnnxModel(folder) if is_exported(folder) else RSTC.load(find_model(folder), device)
 
 
 def _only_if_there(column: str | None, table: pd.DataFrame) -> str | None:
+    """Return the name of the column that a model was trained on, if a new table has it too."""
     return column if column in table.columns else None
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.history import Watch
 from rstc.texts import as_texts, clean, column_of, index_of
+
+if TYPE_CHECKING:
+    from rstc.history import Watch
 
 
 @dataclass(frozen=True)

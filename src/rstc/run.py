@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rstc.assignment import NO_CLUSTER
 from rstc.checkpoints import Checkpoints
 from rstc.config import make_config
 from rstc.errors import InputError
-from rstc.estimator import NO_CLUSTER, RSTC
+from rstc.estimator import RSTC
 from rstc.files import check_writable
 from rstc.formulas import SPREADSHEETS
 from rstc.found import Found, found_in

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import augment, benchmark, cluster, correct, evaluate, info, predict, report, update
+from rstc.cli import augment, benchmark, cluster, correct, evaluate, export, info, predict, report, update
 from rstc.cli.speaking import say
 from rstc.errors import InputError, RstcWarning
 
@@ -31,6 +31,7 @@ app.command("merge")(correct.merge)
 app.command("names")(correct.names)
 app.command("apply")(correct.apply)
 app.command("figures")(report.figures)
+app.command("export")(export.export)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.command("demo")(cluster.demo)

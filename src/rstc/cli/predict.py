@@ -12,7 +12,9 @@ from rstc.errors import InputError
 
 
 def predict(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run folder, or a saved model's folder.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A run folder, or that of a saved or an exported model.")
+    ],
     file: Annotated[
         str,
         typer.Argument(

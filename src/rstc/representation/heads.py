@@ -75,7 +75,7 @@ class Grouped(nn.Module):
     def forward(self, E: Tensor) -> Tensor:
         """Return the logits of embeddings (B, D): the highest of each group, (B, n_clusters)."""
         logits: Tensor = self.head(E)
-        least = logits.new_full((len(logits), self.n_clusters), NEVER)
+        least = logits.new_full((logits.shape[0], self.n_clusters), NEVER)
         return least.scatter_reduce(1, self.groups.expand_as(logits), logits, "amax")
 
     @torch.no_grad()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rstc.errors import InputError
+from rstc.extras import from_extra
 from rstc.results.colours import GREY, HUES, colour_of
 from rstc.results.now import RunNow
 
@@ -30,11 +31,9 @@ CURVES = {
 
 def write_figures(run: RunNow, out: Path) -> list[Path]:
     """Draw map, sizes and curves of a run into a folder, each as PNG and SVG; return the files."""
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("pictures need matplotlib: pip install 'rstc[figures]'") from None
+    mpl = from_extra("matplotlib", "figures")
+    from matplotlib.figure import Figure
+
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as problem:

@@ -1,0 +1,103 @@
+"""A model as ONNX predicts what the model predicts, by a file of its own and without torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rstc import RSTC, InputError, OnnxModel
+from rstc.predicting import predict_file, predict_files
+
+TEXTS = ["my parcel is late", "", "refund", "reset the password of my account please, it does not work any more " * 4]
+
+
+@pytest.fixture(scope="module")
+def model(finished_run: Path) -> RSTC:
+    return RSTC.load(finished_run / "model")
+
+
+@pytest.fixture(scope="module")
+def exported(model: RSTC, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("onnx") / "exported"
+    model.export_onnx(folder)
+    return folder
+
+
+def check_same(found: OnnxModel, model: RSTC, texts: list[str]) -> None:
+    """Probabilities and embeddings are equal but for what half precision in the kept states rounds."""
+    assert found.predict_proba(texts) == pytest.approx(model.predict_proba(texts), abs=0.02)
+    assert found.transform(texts) == pytest.approx(model.transform(texts), abs=0.02)
+    assert (found.predict(texts) == model.predict(texts)).all()
+
+
+def test_it_predicts_what_the_model_predicts(
+    exported: Path, model: RSTC, texts_and_topics: tuple[list[str], list[str]]
+) -> None:
+    found = OnnxModel(exported)
+    check_same(found, model, [*texts_and_topics[0], *TEXTS])
+    assert found.predict(TEXTS)[1] == -1
+    assert (found.predict([]).shape, found.predict_proba([]).shape) == ((0,), (0, 4))
+    assert found.class_distribution_ == pytest.approx(model.class_distribution_)
+    assert found.text_column_ == "text"
+
+
+def test_a_text_alone_is_what_it_is_among_others(exported: Path, texts_and_topics: tuple[list[str], list[str]]) -> None:
+    found, texts = OnnxModel(exported, threads=1), texts_and_topics[0][:20]
+    alone = np.concatenate([found.predict_proba([text]) for text in texts])
+    assert found.predict_proba(texts) == pytest.approx(alone, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["merged", "centroids"])
+def test_other_heads_are_exported_as_well(
+    kind: str, model: RSTC, quick: dict[str, Any], texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    texts = texts_and_topics[0]
+    other = model.merge_to(2) if kind == "merged" else RSTC(4, random_state=0, class_contrast=False, **quick).fit(texts)
+    other.export_onnx(tmp_path / "exported")
+    check_same(OnnxModel(tmp_path / "exported"), other, texts)
+
+
+def test_the_command_line_takes_it_as_it_takes_a_run(exported: Path, finished_run: Path, tmp_path: Path) -> None:
+    pd.DataFrame({"text": TEXTS, "id": range(4)}).to_csv(tmp_path / "new.csv", index=False)
+    for name, folder in (("onnx", exported), ("torch", finished_run)):
+        assert predict_file(folder, str(tmp_path / "new.csv"), tmp_path / f"{name}.csv") == (4, 3)
+    one, other = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("onnx", "torch"))
+    assert one["cluster"].equals(other["cluster"])
+    assert predict_files(exported, str(tmp_path / "new*.csv"), str(tmp_path / "many")).rows == 4
+    assert pd.read_csv(tmp_path / "many" / "new.csv")["cluster"].equals(one["cluster"])
+
+
+def test_torch_is_not_needed_to_use_it(exported: Path) -> None:
+    program = (
+        "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
+        "from rstc import OnnxModel\n"
+        "print(OnnxModel(sys.argv[1]).predict(['my parcel is late']).tolist())"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(exported)], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert len(json.loads(ended.stdout)) == 1
+
+
+def test_what_was_changed_or_is_something_else_is_refused(exported: Path, model: RSTC, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"onnx\.json is missing"):
+        OnnxModel(tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="is not an exported model"):
+        model.export_onnx(tmp_path)
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in exported.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    (copy / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match=r"tokenizer\.json is missing or was changed"):
+        OnnxModel(copy)
+    (copy / "onnx.json").write_text("[]")
+    with pytest.raises(InputError, match="not the description"):
+        OnnxModel(copy)
