@@ -3,7 +3,8 @@
     python benchmarks/compare.py --data DIR [--datasets tweet,...] [--tools kmeans,...] [--seeds 3]
 
 Every tool is given the embeddings of all-MiniLM-L6-v2 as it comes, and those that ask for a number of clusters the
-number of classes. Otherwise each runs as its documentation shows it. What BERTopic, FASTopic and community detection
+number of classes. Otherwise each runs as its documentation shows it; Top2Vec counts words that are five times there,
+because its fifty are more than many words of short texts have. What BERTopic, FASTopic and community detection
 leave out as noise counts as one cluster of its own. `rstc` is the default with its encoder trained, from the texts.
 Times are processor seconds after the embedding, which is told once a set. Into results/compare.json; goes on where it
 stopped. Tools that are not installed are left out.
@@ -72,13 +73,32 @@ def fastopic(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
     from fastopic import FASTopic
 
     class Given:
-        """Hands the embeddings on."""
+        """Stands for the encoder, which has done its work."""
 
         def encode(self, docs: list[str], **_: Any) -> np.ndarray:
             return E
 
     torch.manual_seed(seed)
-    return FASTopic(k, doc_embed_model=Given(), verbose=False).fit_transform(texts, epochs=200)[1].argmax(1)
+    return FASTopic(k, doc_embed_model=Given(), verbose=False).fit_transform(texts)[1].argmax(1)
+
+
+def top2vec(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
+    from top2vec import Top2Vec
+
+    row = {text: i for i, text in enumerate(texts)}
+    encoder = load_encoder(None, "mean", 32)
+
+    def embed(asked: list[str]) -> np.ndarray:
+        """Give back the embeddings of texts, and embed its words."""
+        if all(text in row for text in asked):
+            return E[[row[text] for text in asked]]
+        return np.asarray(normalize(encoder.embed(encoder.tokenize(list(asked))).numpy()))
+
+    reduce = {"n_neighbors": 15, "n_components": 5, "metric": "cosine", "random_state": seed}
+    model = Top2Vec(
+        texts, embedding_model=embed, use_embedding_model_tokenizer=False, min_count=5, umap_args=reduce, verbose=False
+    )
+    return np.asarray(model.doc_top)
 
 
 def saot_clustering(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
@@ -96,6 +116,7 @@ TOOLS: dict[str, Tool] = {
     "bertopic": bertopic,
     "bertopic-k": bertopic_k,
     "fastopic": fastopic,
+    "top2vec": top2vec,
     "saot-clustering": saot_clustering,
     "rstc": rstc,
 }

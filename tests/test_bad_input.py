@@ -5,6 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +231,45 @@ def test_views_of_another_length_are_refused(
 ) -> None:
     with pytest.raises(InputError, match="view"):
         RSTC(3, **quick).fit(texts_and_topics[0][:40], views=views)
+
+
+@pytest.mark.parametrize("command", ["cluster", "predict"])
+def test_a_folder_that_may_not_be_written_to_is_told_before_the_work(
+    command: str, tickets: Path, finished_run: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "read-only"
+    place.mkdir(mode=0o555)
+    words = [str(tickets), "-k", "4"] if command == "cluster" else [str(finished_run), str(tickets)]
+    ended = subprocess.run(
+        [
+            *as_anybody(),
+            sys.executable,
+            "-m",
+            "rstc",
+            command,
+            *words,
+            "--text-column",
+            "text",
+            "--out",
+            place / "x.csv",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 2
+    assert f"cannot be written: {place} is not a folder that can be written to" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert list(place.iterdir()) == []
+
+
+def as_anybody() -> list[str]:
+    """Return what lets a command run without root's right to write anywhere."""
+    if os.geteuid() != 0:
+        return []
+    if not shutil.which("setpriv"):
+        pytest.skip("root may write anywhere, and setpriv, which takes that away, is missing")
+    rights = "-dac_override,-dac_read_search"
+    return ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}"]
 
 
 def test_links_as_output_are_followed(tickets: Path, quick: Quick, finished_run: Path, tmp_path: Path) -> None:
