@@ -59,7 +59,8 @@ def html_of(title: str, clusters: pd.DataFrame, places: Places, labels: NDArray[
     more = f"<p>and {len(clusters) - len(shown)} smaller ones</p>" if len(clusters) > len(shown) else ""
     head = "<tr><th></th><th>cluster</th><th>size</th><th>name</th><th>a typical text</th></tr>"
     return (
-        f"<div style='display:flex;gap:1.5em;align-items:flex-start'><div><p>{escape(title)}</p>"
+        "<div style='display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start'>"
+        f"<div style='flex:1 1 26em;min-width:0'><p>{escape(title)}</p>"
         f"<table>{head}{rows}</table>{more}</div>{_map(places, labels)}</div>"
     )
 
@@ -72,4 +73,5 @@ def _map(places: Places, labels: NDArray[np.int64]) -> str:
         f"<circle cx='{x}' cy='{y}' r='2' fill='{colour_of(label)}' fill-opacity='.7'/>"
         for (x, y), label in zip(at.tolist(), labels.tolist(), strict=True)
     )
-    return f"<svg width='{_WIDTH}' height='{_WIDTH}' role='img' aria-label='a map of the texts'>{points}</svg>"
+    size = f"viewBox='0 0 {_WIDTH} {_WIDTH}' width='{_WIDTH}' height='{_WIDTH}'"
+    return f"<svg {size} style='flex:none' role='img' aria-label='a map of the texts'>{points}</svg>"
