@@ -8,6 +8,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,22 @@ def test_an_example_runs(
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.strip()
     assert len(example.read_text(encoding="utf-8").splitlines()) < 60
+
+
+def test_the_functions_that_the_method_names_are_there() -> None:
+    table = (ROOT / "docs" / "method.md").read_text(encoding="utf-8").split("\n## ")[0]
+    names = re.findall(r"`((?:[a-z_]+\.)+\w+)`", table)
+    assert len(names) > 10
+    for name in names:
+        parts = name.split(".")
+        if parts[-1] == "py":
+            continue
+        found: Any = rstc
+        for depth, part in enumerate(parts, start=1):
+            if not hasattr(found, part):
+                found = import_module(".".join(["rstc", *parts[:depth]]))
+            else:
+                found = getattr(found, part)
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

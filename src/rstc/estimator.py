@@ -139,7 +139,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             precision = choose_precision(config.precision, device)
             encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
         check_fits(_sizes(given.texts, asked, config, encoder, ranks), config.memory_gb)
-        draws, watch = self.draws(ranks), given.among_all(watch)
+        draws, watch = self._draws(ranks), given.among_all(watch)
         known = None if knowledge is None else knowledge.of_text[given.rows]
         result = train(given.texts, pairs, encoder, asked, config, draws, timing, watch, ranks, checkpoints, known)
         self.classes_: list[Any] | None = None
@@ -185,7 +185,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         check_fits(_sizes(given.texts, self.n_clusters_, config, network.encoder, ranks), config.memory_gb)
         asked = config.views or self.views or str(Config().views)  # given ones are of old texts
         pairs = drawn_views(given.texts, asked)
-        begin, draws = Begin(network, labels.astype(np.int64)), self.draws(ranks)
+        begin, draws = Begin(network, labels.astype(np.int64)), self._draws(ranks)
         watch = given.among_all(watch)
         k, encoder = self.n_clusters_, network.encoder
         result = train(given.texts, pairs, encoder, k, config, draws, timing, watch, ranks, begin=begin)

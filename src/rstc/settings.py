@@ -133,7 +133,7 @@ class Settings(BaseEstimator):
             config = replace(config, encoder=str(self.encoder) if named else type(self.encoder).__name__)
         return config
 
-    def draws(self, ranks: Ranks) -> np.random.Generator:
+    def _draws(self, ranks: Ranks) -> np.random.Generator:
         """Return the generator that `random_state` asks for, the same in all processes."""
         seed: Any = self.random_state
         if isinstance(seed, np.random.RandomState):
