@@ -313,7 +313,8 @@ def sampling_table() -> str:
 
 
 def few_labels_table() -> str:
-    runs, rows = read("few_labels")["rows"], []
+    content, rows = read("few_labels"), []
+    runs, most = content["rows"], content.get("most", {})
     for name in dict.fromkeys(run["dataset"] for run in runs):
         some = [run for run in runs if run["dataset"] == name]
         means = {key: np.mean([run[key] for run in some]) for key in ("acc", "nmi", "acc_without", "nmi_without")}
@@ -326,9 +327,10 @@ def few_labels_table() -> str:
                 f"{means['acc_without']:.1f} / {means['nmi_without']:.1f}",
                 f"{means['acc']:.1f} / {means['nmi']:.1f}",
                 f"{np.mean(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})",
+                f"{most[name]:.1f}" if name in most else "",
             ]
         )
-    return table(["set", "seeds", "known texts", "without", "with", "ACC gained"], rows)
+    return table(["set", "seeds", "known texts", "without", "with", "ACC gained", "all labels"], rows)
 
 
 TOOLS = {
@@ -338,6 +340,7 @@ TOOLS = {
     "bertopic": "BERTopic",
     "bertopic-k": "BERTopic, `nr_topics` given",
     "fastopic": "FASTopic",
+    "top2vec": "Top2Vec",
     "saot-clustering": "`SAOTClustering`",
     "rstc": "rstc",
 }
@@ -347,7 +350,7 @@ def compare_table() -> str:
     runs = read("compare")["rows"]
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
     rows = []
-    for tool in dict.fromkeys(run["tool"] for run in runs):
+    for tool in [tool for tool in TOOLS if any(run["tool"] == tool for run in runs)]:
         cells = []
         for name in sets:
             some = [run for run in runs if (run["tool"], run["dataset"]) == (tool, name)]

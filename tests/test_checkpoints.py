@@ -17,6 +17,7 @@ import pytest
 from rstc import RSTC, InputError
 from rstc.checkpoints import SUFFIX, Checkpoints, Snapshot
 from rstc.errors import CheckpointWarning, RetryWarning
+from rstc.results.run_folder import check_target
 from rstc.stopping import Stopped
 
 KILLS = int(os.environ.get("RSTC_KILLS", "8"))  # `make kills`: 20
@@ -210,6 +211,43 @@ def test_where_no_checkpoint_can_be_kept_is_told_before_the_work(
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         fitted(quick, texts_and_topics[0], {}, checkpoints=tmp_path / "file" / "checkpoints")
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(
+    quick: dict[str, Any], texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"holds more than checkpoints \(thesis\.txt\)"):
+        fitted(quick, texts_and_topics[0], {}, checkpoints=tmp_path)
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / "checkpoints" / "model.bin").write_text("mine")
+    with pytest.raises(InputError, match="holds more than checkpoints"):
+        check_target(tmp_path / "run", overwrite=True)
+    assert (tmp_path / "thesis.txt").exists()
+    assert (tmp_path / "run" / "checkpoints" / "model.bin").exists()
+
+
+def test_without_a_seed_nothing_can_be_gone_on_with(quick: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="checkpoints need a random_state"):
+        RSTC(2, **quick).fit(["late parcel", "reset password"] * 5, checkpoints=tmp_path / "kept")
+
+
+def test_other_functions_make_another_run(
+    quick: dict[str, Any], texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    def quiet(texts: list[str]) -> list[str]:
+        return [text.lower() for text in texts]
+
+    def loud(texts: list[str]) -> list[str]:
+        return [text.upper() for text in texts]
+
+    kept = tmp_path / "kept"
+    fitted(quick, texts_and_topics[0], {"views": quiet}, checkpoints=kept)
+    again = Checkpoints(kept)
+    fitted(quick, texts_and_topics[0], {"views": quiet}, checkpoints=again)
+    assert again.resumed_at is not None
+    with pytest.raises(InputError, match="makers differ"):
+        fitted(quick, texts_and_topics[0], {"views": loud}, checkpoints=Checkpoints(kept))
 
 
 def spoiled(times: int, monkeypatch: pytest.MonkeyPatch) -> None:

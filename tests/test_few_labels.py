@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rstc import RSTC, InputError
+from rstc import RSTC, InputError, MissingTextWarning
 from rstc.knowledge import read_knowledge
 
 Data = tuple[list[str], list[str]]
@@ -48,6 +48,23 @@ def test_names_are_kept_with_the_model(model: RSTC, texts_and_topics: Data, tmp_
     assert set(model.cluster_info_["name"]) >= {"parcel", "password", "recipe"}
 
 
+def test_labels_of_rows_without_a_text_say_nothing(quick: dict[str, Any]) -> None:
+    texts = ["late parcel", "parcel lost", None, "reset password", "password code", ""] * 4
+    with pytest.warns(MissingTextWarning):
+        model = RSTC(2, random_state=0, **quick).fit(texts, [None, None, "lost", None, "login", "late"] * 4)
+    assert sorted(filter(None, model.classes_ or [])) == ["login"]
+    with pytest.warns(MissingTextWarning):
+        assert RSTC(2, random_state=0, **quick).fit(texts, [None, None, "lost"] * 8).classes_ is None
+
+
+def test_fit_predict_knows_them_too(model: RSTC, texts_and_topics: Data) -> None:
+    texts, topics = texts_and_topics
+    again = RSTC(**model.get_params())
+    labels = again.fit_predict(texts, known_of(topics, without="refund"))
+    assert again.classes_ == model.classes_
+    assert np.array_equal(labels, model.labels_)
+
+
 @pytest.mark.parametrize("labels", ["saot", "crossfit"])
 def test_they_help_where_texts_alone_do_not_tell(labels: str, quick: dict[str, Any], texts_and_topics: Data) -> None:
     texts = texts_and_topics[0]
@@ -72,12 +89,12 @@ def test_a_run_with_labels_goes_on_too(quick: dict[str, Any], texts_and_topics: 
 
 
 def test_what_says_nothing_is_no_label() -> None:
-    known = read_knowledge(pd.Series(["b", None, np.nan, "", " ", "a", "b"]), 7)
+    known = read_knowledge(pd.Series(["b", None, np.nan, "", " ", "a", "b"]), range(7), 7)
     assert known is not None
     assert known.classes == ["a", "b"]
     assert known.of_text.tolist() == [1, -1, -1, -1, -1, 0, 1]
-    assert read_knowledge([-1, -1], 2) is None
-    assert read_knowledge(None, 2) is None
+    assert read_knowledge([-1, -1], range(2), 2) is None
+    assert read_knowledge(None, range(2), 2) is None
 
 
 @pytest.mark.parametrize(

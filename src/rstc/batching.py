@@ -103,6 +103,7 @@ class Batches(Iterator[Batch]):
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from where they were; what was drawn then is drawn again."""
         if "orders" not in snapshot.arrays:
+            self._orders, self._next = [], 0
             return
         drawn_by = snapshot.facts["drawn_by"]
         if len(drawn_by) == self.ranks.size:  # otherwise each draws on for texts that it did not have before

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import time
 import warnings
 from collections.abc import Mapping
@@ -89,6 +88,7 @@ class Checkpoints:
         """
         self._run = json.loads(json.dumps(run))
         check_writable(self.folder / "any")
+        check_ours(self.folder)
         snapshot, others = None, None
         for path in reversed(self._files()) if self.resume else ():
             try:
@@ -107,7 +107,8 @@ class Checkpoints:
                     f"{self.folder.parent} holds the beginning of another run ({others} differ); choose another "
                     "folder, or say --overwrite"
                 )
-            shutil.rmtree(self.folder, ignore_errors=True)
+            for path in [*self._files(), *self.folder.glob(f".*{SUFFIX}.*.tmp")]:
+                path.unlink(missing_ok=True)
         else:
             self.resumed_at = int(snapshot.facts["step"])
         return snapshot
@@ -137,6 +138,15 @@ class Checkpoints:
         return sorted(path for path in self.folder.glob(f"*{SUFFIX}") if path.name.removesuffix(SUFFIX).isdecimal())
 
 
+def check_ours(folder: Path) -> None:
+    """Refuse a folder that holds anything but checkpoints: what is left of other runs there is removed."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is not a folder")
+    others = [path.name for path in folder.glob("*") if SUFFIX not in path.name]
+    if others:
+        raise InputError(f"{folder} holds more than checkpoints ({others[0]}); choose another folder for them")
+
+
 def draws_state(rng: np.random.Generator) -> dict[str, Any]:
     """Return where a generator is, as JSON can hold it; its bit generator takes it back."""
 
@@ -152,7 +162,7 @@ def draws_state(rng: np.random.Generator) -> dict[str, Any]:
 def _write(path: Path, snapshot: Snapshot, run: Mapping[str, Any]) -> None:
     """Write a snapshot through to the disk: its checksum, and then itself."""
     facts = json.dumps({"run": run, "facts": snapshot.facts})
-    content = save({name: np.ascontiguousarray(one) for name, one in snapshot.arrays.items()}, {_FACTS: facts})
+    content = save({name: np.asarray(one, order="C") for name, one in snapshot.arrays.items()}, {_FACTS: facts})
     with path.open("wb") as file:
         file.write(hashlib.sha256(content).digest())
         file.write(content)

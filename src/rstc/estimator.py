@@ -118,12 +118,14 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             checkpoints: a folder to keep where the run is, at each renewal and when it is stopped; the same call goes
                 on from there. What is left of another run there is replaced. It is yours to remove.
         """
+        if checkpoints is not None and self.random_state is None:
+            raise InputError("checkpoints need a random_state: without one, the same call draws something else")
         if isinstance(checkpoints, (str, Path)):
             checkpoints = Checkpoints(Path(checkpoints), replace=True)
         config = self.config() if views is None else replace(self.config(), views=None)  # none of ours
         given = Present.read(X)
         ranks = current_ranks()
-        knowledge = read_knowledge(y, len(given.all))
+        knowledge = read_knowledge(y, given.rows, len(given.all))
         asked = asked_clusters(self.n_clusters, int(ranks.total(len(set(given.texts)))))
         if knowledge:
             asked = asked_with_known(asked, knowledge, config.class_contrast, ranks)
@@ -135,12 +137,11 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
         timing = Progress(progress)
         with timing.stage("load"):
-            device = choose_device(config.device)
-            precision = choose_precision(config.precision, device)
-            encoder = load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
-        check_fits(_sizes(given.texts, asked, config, encoder, ranks), config.memory_gb)
+            encoder = ranks.together(lambda: self._loaded_encoder(config))
+        sizes = _sizes(given.texts, asked, config, encoder, ranks)
+        ranks.together(lambda: check_fits(sizes, config.memory_gb))
         draws, watch = self._draws(ranks), given.among_all(watch)
-        known = None if knowledge is None else knowledge.of_text[given.rows]
+        known = None if knowledge is None else knowledge.of_text
         result = train(given.texts, pairs, encoder, asked, config, draws, timing, watch, ranks, checkpoints, known)
         self.classes_: list[Any] | None = None
         if knowledge:
@@ -234,6 +235,10 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.seconds_ = timing.seconds
         self._texts, self._index = given.all, given.index
         self._forget_told()
+
+    def fit_predict(self, X: Any, y: object = None, **more: Any) -> NDArray[np.int64]:
+        """Cluster texts, with what is known of some (`fit`); return their clusters, (N,)."""
+        return self.fit(X, y, **more).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the cluster of each text, (N,); -1 where there is no text, and with `noise` where it is strange."""
@@ -410,6 +415,11 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         first, second = (given.of_view(list(view), number) for number, view in enumerate(views, start=1))
         return given_views(given.texts, first, second)
 
+    def _loaded_encoder(self, config: Config) -> Encoder:
+        device = choose_device(config.device)
+        precision = choose_precision(config.precision, device)
+        return load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
+
     def _install(self, network: Network, config: Config) -> None:
         self.network_: Network = network
         self.n_clusters_: int = network.cluster_head.n_clusters
@@ -427,12 +437,11 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
 def _sizes(texts: list[str], asked: int | Within, config: Config, encoder: Encoder, ranks: Ranks) -> Sizes:
     """Return what a run's memory depends on; a number of clusters that is not known yet is guessed."""
-    most = config.max_fit_texts or len(texts)
-    first_has_all = len(texts) if ranks.alone else int(ranks.total(len(texts)))  # of those that learn
+    in_all = int(ranks.total(len(texts)))  # the first process has those of all that learn
     return Sizes(
         texts=len(texts),
         characters=sum(map(len, texts)),
-        learners=min(most, first_has_all),
+        learners=min(config.max_fit_texts or in_all, in_all),
         tokens=config.max_tokens,
         n_clusters=asked if isinstance(asked, int) else asked[1] or GUESSED_CLUSTERS,
         dim=encoder.dim,

@@ -84,12 +84,16 @@ def read_given(
     columns, n_rows = ranks.at_first(look_over)
     rows = share_of(n_rows, ranks)
     texts, views = [], ([], []) if view_columns else None
-    for piece in _within(stream_tables(path, kind, encoding), rows):
-        said, versions = _texts(piece, columns)
-        texts += said
-        if views and versions:
-            for one, more in zip(views, versions, strict=True):
-                one.extend(more)
+
+    def read_share() -> None:
+        for piece in _within(stream_tables(path, kind, encoding), rows):
+            said, versions = _texts(piece, columns)
+            texts.extend(said)
+            if views and versions:
+                for one, more in zip(views, versions, strict=True):
+                    one.extend(more)
+
+    ranks.together(read_share)
     return Given(columns, texts, views, None, rows, n_rows, lambda: stream_tables(path, kind, encoding))
 
 

@@ -23,7 +23,8 @@ class Keeping:
         progress: is told of the time that it takes.
 
     Attributes:
-        good: where the run was when it was kept last.
+        good: where the run was at the last renewal, when all was well.
+        latest: where it was when it was noted last; that goes to disk.
     """
 
     def __init__(
@@ -36,15 +37,17 @@ class Keeping:
     ) -> None:
         self._snapshot, self._checkpoints, self._ranks, self._progress = snapshot, checkpoints, ranks, progress
         self._is_saved = is_saved
-        self.good = snapshot()
+        self.good = self.latest = snapshot()
 
     def keep(self) -> None:
-        """Note where the run is."""
-        self.good = self._snapshot()
+        """Note where the run is, and that all is well."""
+        self.good = self.latest = self._snapshot()
         self._save()
+        if self._checkpoints and self._ranks.alone:
+            self._checkpoints.stopping.stop_if_asked()  # while it was saved
 
     def save_if_new(self) -> None:
-        """Write down where the run was kept last, unless that is on disk."""
+        """Write down where the run was noted last, unless that is on disk."""
         if not self._is_saved:
             self._save()
 
@@ -53,7 +56,7 @@ class Keeping:
         """Let a step be taken whole, and note then where the run is if it is time to, or somebody wants it to stop.
 
         Several processes agree on it, and stop together. Before a renewal, which may take long and be stopped, it is
-        noted in memory.
+        noted in memory. Whether the step did any harm is not known yet: to go back to, the last renewal is better.
         """
         self._is_saved = False
         checkpoints, ranks = self._checkpoints, self._ranks
@@ -63,7 +66,7 @@ class Keeping:
                 return
             asked, due = ranks.any(checkpoints.stopping.asked is not None, ranks.is_first and checkpoints.due)
             if asked or due or renewal_follows():
-                self.good = self._snapshot()
+                self.latest = self._snapshot()
             if asked or due:
                 self._save()
         if asked:
@@ -75,5 +78,5 @@ class Keeping:
     def _save(self) -> None:
         if self._checkpoints and self._ranks.is_first:
             with self._progress.stage("keep"), self._checkpoints.stopping.held():
-                self._checkpoints.save(self.good)
+                self._checkpoints.save(self.latest)
         self._is_saved = True

@@ -29,17 +29,20 @@ class Knowledge:
     of_text: NDArray[np.int64]
 
 
-def read_knowledge(y: Any, n_texts: int) -> Knowledge | None:
-    """Return what labels say: unknown are -1, None, NaN and empty strings; None where all are.
+def read_knowledge(y: Any, rows: Sequence[int], n_rows: int) -> Knowledge | None:
+    """Return what labels, one for each of n_rows, say of the texts in some rows; None where that is nothing.
 
-    >>> read_knowledge(["late", None, "refund", "late", ""], 5)
+    Unknown are -1, None, NaN and empty strings.
+
+    >>> read_knowledge(["late", None, "refund", "late", "", "lost"], range(5), 6)
     Knowledge(classes=['late', 'refund'], of_text=array([ 0, -1,  1,  0, -1]))
     """
     if y is None:
         return None
     labels: Sequence[Any] = [_plain(value) for value in (y.to_pandas() if hasattr(y, "to_pandas") else y)]
-    if len(labels) != n_texts:
-        raise InputError(f"there are {len(labels)} labels, but {n_texts} texts")
+    if len(labels) != n_rows:
+        raise InputError(f"there are {len(labels)} labels, but {n_rows} texts")
+    labels = [labels[row] for row in rows]
     classes = sorted({label for label in labels if label is not None}, key=lambda label: (str(type(label)), label))
     if not classes:
         return None

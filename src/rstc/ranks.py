@@ -144,6 +144,20 @@ class Ranks:
             raise told[1]
         return told[0]  # type: ignore[no-any-return]
 
+    def together(self, make: Callable[[], Thing]) -> Thing:
+        """Let each process make something; what goes wrong in one of them is raised in all."""
+        if self.alone:
+            return make()
+        made, problem = None, None
+        try:
+            made = make()
+        except InputError as mistake:
+            problem = mistake
+        for one in self.every(problem):
+            if one is not None:
+                raise one
+        return made  # type: ignore[return-value]
+
     def as_first(self, values: Tensor) -> Tensor:
         """Return the first process's values, in place of these."""
         if not self.alone:

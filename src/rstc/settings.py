@@ -137,7 +137,9 @@ class Settings(BaseEstimator):
         """Return the generator that `random_state` asks for, the same in all processes."""
         seed: Any = self.random_state
         if isinstance(seed, np.random.RandomState):
-            seed = seed.randint(2**31)
-        rng = np.random.default_rng(seed)
-        ranks.same_draws(rng)
-        return rng
+            seed = int(seed.randint(2**31))
+        if not ranks.alone:
+            # Generators that are spawned come from the seed, wherever theirs is: all processes must begin with it.
+            is_seed = isinstance(seed, (int, np.integer))
+            seed = ranks.at_first(lambda: seed if is_seed else int(np.random.default_rng(seed).integers(2**63)))
+        return np.random.default_rng(seed)

@@ -69,10 +69,19 @@ class Stopping:
         if self.asked is not None:
             raise Stopped(self.asked)
 
+    def _tell_before(self, number: int, frame: FrameType | None) -> None:
+        """Let a signal do what it would have done."""
+        before = self._before[number]
+        if callable(before):
+            before(number, frame)
+        elif before != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
     def _hear(self, number: int, frame: FrameType | None) -> None:
         again, self.asked = self.asked is not None, number
         if self._among_others:
             if not self._held:
-                self._before[number](number, frame)
+                self._tell_before(number, frame)
         elif again or not self._held:
             raise Stopped(number)

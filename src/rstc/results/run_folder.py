@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rstc.checkpoints import check_ours
 from rstc.errors import InputError
 from rstc.files import check_writable, clear_leftovers, replaced_file, replaced_folder
 from rstc.formulas import SPREADSHEETS, with_formulas
@@ -69,6 +70,7 @@ def check_target(out: Path, overwrite: bool) -> None:
         return
     if not out.is_dir():
         raise InputError(f"{out} exists and is not a folder")
+    check_ours(out / CHECKPOINTS)
     names = {path.name for path in out.iterdir()} - {CHECKPOINTS}
     if not names:
         return
