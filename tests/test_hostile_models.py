@@ -129,11 +129,36 @@ def nested_settings(encoder: Path, trap: Path) -> None:
     (encoder / "config.json").write_text("[" * 10**5)
 
 
+def tokenizer_elsewhere(encoder: Path, trap: Path) -> None:
+    changed(encoder / "sentence_bert_config.json", tokenizer_name_or_path="/etc")
+
+
+def kernel_of_a_hub(encoder: Path, trap: Path) -> None:
+    changed(encoder / "config.json", attn_implementation="somebody/kernel")
+
+
+def code_in_a_deep_module(encoder: Path, trap: Path) -> None:
+    modules = json.loads((encoder / "modules.json").read_text())
+    shutil.move(encoder / modules[1]["path"], encoder / "a" / "b" / "c")
+    modules[1]["path"] = "a/b/c"
+    (encoder / "modules.json").write_text(json.dumps(modules))
+    changed(encoder / "a" / "b" / "c" / "config.json", auto_map={"AutoModel": "modeling.Model"})
+
+
+def promised_in_shards(encoder: Path, trap: Path) -> None:
+    (encoder / "model.safetensors").rename(encoder / "model-00001-of-00001.safetensors")
+    changed(encoder / "config.json", vocab_size=10**7)
+
+
 ENCODERS: dict[Callable[[Path, Path], None], str] = {
     pickled_weights: "pickle|no model of ours",
     foreign_module: "code that is not Sentence-Transformers' own",
     own_code: "code of its own|no model of ours",
-    own_code_if_trusted: "code of its own",
+    own_code_if_trusted: "code of its own|asks for something",
+    tokenizer_elsewhere: "asks for something",
+    kernel_of_a_hub: "asks for something",
+    code_in_a_deep_module: "code of its own",
+    promised_in_shards: "promises .* numbers",
     module_outside: "outside of its folder",
     tokenizer_outside: "outside of its folder",
     adapter: "adapter",
@@ -146,7 +171,43 @@ ENCODERS: dict[Callable[[Path, Path], None], str] = {
 }
 
 
-ONLY_OF_STRANGERS = (promised_weights, promised_kinds, another_architecture)  # one's own encoder may be as large
+# One's own encoder may be as large, and ask for as much, as one likes.
+ONLY_OF_STRANGERS = (
+    promised_weights,
+    promised_kinds,
+    another_architecture,
+    promised_in_shards,
+    tokenizer_elsewhere,
+    kernel_of_a_hub,
+)
+
+
+def test_what_was_not_saved_with_a_model_is_not_read(model: Path, tmp_path: Path) -> None:
+    shutil.copytree(model, tmp_path / "linked")
+    (model / "encoder" / "more.json").write_text("{}")
+    with pytest.raises(InputError, match=r"was not saved with it: encoder/more\.json"):
+        RSTC.load(model)
+    linked, description = tmp_path / "linked", tmp_path / "linked" / "model.json"
+    shutil.move(linked / "encoder", tmp_path / "elsewhere")
+    (linked / "encoder").symlink_to(tmp_path / "elsewhere")
+    content = json.loads(description.read_text())
+    content["files"] = {name: one for name, one in content["files"].items() if not name.startswith("encoder/")}
+    description.write_text(json.dumps(content))
+    signed(linked)
+    with pytest.raises(InputError, match=r"leads out of it|was not saved with it"):
+        RSTC.load(linked)
+
+
+def test_a_model_with_a_dense_part_loads(tiny_encoder: str, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer, models
+
+    encoder = SentenceTransformer(tiny_encoder, device="cpu")
+    size = encoder.get_embedding_dimension()
+    encoder.append(models.Dense(in_features=size, out_features=24))
+    texts = ["late parcel", "parcel lost", "reset password", "password code"] * 5
+    fitted = RSTC(2, encoder=encoder, pooling="model", random_state=0, max_steps=2, batch_size=8).fit(texts)
+    fitted.save(tmp_path / "model")
+    assert RSTC.load(tmp_path / "model").predict(texts).tolist() == fitted.labels_.tolist()
 
 
 @pytest.mark.parametrize("make", ENCODERS)

@@ -1,17 +1,21 @@
-"""Files and folders that appear complete or not at all, and their checksums."""
+"""Files and folders that appear complete or not at all, their checksums, and JSON of bounded size."""
 
 from __future__ import annotations
 
 import glob
 import hashlib
+import json
 import os
 import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rstc.errors import InputError
+
+LARGEST_SETTINGS = 2**20  # bytes of a JSON file that holds settings
 
 
 def sha256(path: Path) -> str:
@@ -120,3 +124,17 @@ def _through_to_disk(folder: Path) -> None:
 def user_cache() -> Path:
     """Return the folder for what can be fetched or computed again: rstc's part of the user's cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rstc"
+
+
+def read_json(path: Path, largest: int = LARGEST_SETTINGS) -> Any:
+    """Read a JSON file of bounded size."""
+    try:
+        if path.stat().st_size > largest:
+            raise InputError(f"{path} is larger than {largest / 1e6:.0f} MB, which such a file never is")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise InputError(f"{path} is not JSON") from problem
+    except OSError as problem:
+        raise InputError(f"{path} cannot be read: {problem.strerror or problem}") from problem

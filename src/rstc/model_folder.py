@@ -27,13 +27,13 @@ from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
 from rstc.errors import InputError, first_line
-from rstc.files import replaced_folder, sha256
+from rstc.files import read_json, replaced_folder, sha256
 from rstc.hardware import choose_device, choose_precision
 from rstc.model_card import card
 from rstc.representation.heads import Centroids, ClusterHead, ClusteringNetwork, Grouped, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
-from rstc.representation.trusted import read_json, stays_within
+from rstc.representation.trusted import stays_within
 from rstc.strangers import Strangers
 from rstc.versions import versions
 
@@ -121,6 +121,10 @@ def load_model(folder: Path, device: str = "auto") -> SavedModel:
             raise InputError(f"the model in {folder} was altered: {name} is not the file that was saved")
     if HEADS not in description["files"]:
         raise InputError(f"the model in {folder} is incomplete: {HEADS} is missing")
+    # Libraries open whatever they find there; what a hub puts beside it, they do not.
+    unlisted = {name for name in _files(folder) if name.startswith(f"{ENCODER}/")} - set(description["files"])
+    if unlisted or not stays_within(folder / ENCODER, folder):
+        raise InputError(f"the model in {folder} holds what was not saved with it: {min(unlisted, default=ENCODER)}")
     config = replace(Config(**description["config"]), device=device)
     place = choose_device(device)
     precision = choose_precision(config.precision, place)

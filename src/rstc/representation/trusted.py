@@ -6,7 +6,6 @@ the folder's own, to read a file elsewhere or to ask a hub. We look at the files
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,17 +14,19 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from rstc.errors import InputError, first_line
+from rstc.files import LARGEST_SETTINGS, read_json
 
-WEIGHTS = "model.safetensors"
 MODULES = "modules.json"
-LARGEST_SETTINGS = 2**20  # bytes of a JSON file...
-LARGEST_VOCABULARY = 2**27  # ...and of one that lists what a tokenizer knows
+LARGEST_VOCABULARY = 2**27  # bytes of a file that lists what a tokenizer knows
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 _PACKAGE = "sentence_transformers."
 _VOCABULARIES = ("tokenizer.json", "vocab.json", "added_tokens.json", "special_tokens_map.json")
 # What a saved model consists of; an encoder that somebody chose may have more beside it, which is not opened.
 _KNOWN_SUFFIXES = (".json", ".safetensors", ".txt", ".md", ".model")
 _KNOWN_MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
+_CODE = ("auto_map", "trust_remote_code")
+# Settings by which a folder can have something else read, or code fetched and run.
+_ASKING = ("tokenizer_name_or_path", "attn_implementation", "_attn_implementation", "allow_all_kernels", "use_kernels")
 MOST_LAYERS = 1000
 MOST_OF_ANYTHING = 2**24
 _ROOM = 2**22  # numbers that weights may fall short of what the settings promise: poolers, positions
@@ -44,9 +45,9 @@ def check_encoder(folder: Path, saved_by_us: bool = False) -> None:
             raise InputError(f"{folder} holds a link that leads out of it: {name}")
         if saved_by_us and path.is_file() and path.suffix not in _KNOWN_SUFFIXES:
             raise InputError(f"{folder} holds a file that no model of ours has: {name}")
-        if path.suffix == ".json" and path.is_file() and len(name.parts) <= 2:
-            _check_settings(folder, path)
-    for module in _modules(folder, saved_by_us):
+        if path.suffix == ".json" and path.is_file():
+            _check_settings(folder, path, saved_by_us)
+    for module, kind in _modules(folder, saved_by_us):
         held = {path.suffix for path in module.glob("*") if path.is_file()}
         if ".safetensors" not in held and held & set(PICKLES):
             raise InputError(
@@ -54,7 +55,7 @@ def check_encoder(folder: Path, saved_by_us: bool = False) -> None:
                 "save the model anew in safetensors"
             )
         if saved_by_us:
-            _check_promise(module)
+            _check_promise(module, kind)
 
 
 def stays_within(path: Path, folder: Path) -> bool:
@@ -66,10 +67,10 @@ def stays_within(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(home.resolve())
 
 
-def _modules(folder: Path, known_only: bool) -> Iterator[Path]:
-    """Yield the folders of the modules, the transformer's first."""
+def _modules(folder: Path, known_only: bool) -> Iterator[tuple[Path, str]]:
+    """Yield the folders of the modules and what they are, the transformer's first."""
     if not (folder / MODULES).is_file():
-        yield folder
+        yield folder, "Transformer"
         return
     modules = read_json(folder / MODULES)
     if not isinstance(modules, list) or not modules:
@@ -78,15 +79,16 @@ def _modules(folder: Path, known_only: bool) -> Iterator[Path]:
         kind, place = (module.get("type"), module.get("path", "")) if isinstance(module, dict) else (None, None)
         if not isinstance(kind, str) or not kind.startswith(_PACKAGE):
             raise InputError(f"{folder / MODULES} asks for code that is not Sentence-Transformers' own: {kind}")
-        if known_only and kind.rpartition(".")[2] not in _KNOWN_MODULES:
+        name = kind.rpartition(".")[2]
+        if known_only and name not in _KNOWN_MODULES:
             raise InputError(f"{folder / MODULES} asks for a part that no model of ours has: {kind}")
         if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
             raise InputError(f"{folder / MODULES} names a place outside of its folder: {place}")
         if (folder / place).is_dir():
-            yield folder / place
+            yield folder / place, name
 
 
-def _check_settings(folder: Path, path: Path) -> None:
+def _check_settings(folder: Path, path: Path, saved_by_us: bool) -> None:
     """Refuse settings that ask for code, or for a file elsewhere."""
     content = read_json(path, LARGEST_VOCABULARY if path.name in _VOCABULARIES else LARGEST_SETTINGS)
     if path.name in _VOCABULARIES:
@@ -95,8 +97,10 @@ def _check_settings(folder: Path, path: Path) -> None:
     if path.name == "adapter_config.json":
         raise InputError(f"{folder} holds an adapter, whose encoder is elsewhere; merge them and save the result")
     for key, value in _entries(content):
-        if key == "auto_map" or (key == "trust_remote_code" and value):
+        if key in _CODE and value:
             raise InputError(f"{folder / name} asks to run code of its own ({key})")
+        if saved_by_us and value and (key in _ASKING or key.endswith(("_kwargs", "_args"))):
+            raise InputError(f"{folder / name} asks for something that no model of ours does ({key})")
         if (
             key.endswith("_file")
             and isinstance(value, str)
@@ -117,9 +121,10 @@ def _entries(content: Any) -> Iterator[tuple[str, Any]]:
             rest += one
 
 
-def _check_promise(module: Path) -> None:
-    """Refuse a transformer whose settings promise far more than its weights hold: to build it would take the memory."""
-    if not (module / "config.json").is_file() or not (module / WEIGHTS).is_file():
+def _check_promise(module: Path, kind: str) -> None:
+    """Refuse a part whose settings promise far more than its weights hold: to build it would take the memory."""
+    weights = sorted(module.glob("*.safetensors"))
+    if not (module / "config.json").is_file() or not weights:
         return
     config = read_json(module / "config.json")
     if not isinstance(config, dict):
@@ -128,9 +133,14 @@ def _check_promise(module: Path) -> None:
         most = MOST_LAYERS if "layer" in key else MOST_OF_ANYTHING
         if isinstance(value, int) and not -most <= value <= most:
             raise InputError(f"{module / 'config.json'} says {key}={value}, which no encoder has")
-    promised, held = _promised(module), _held(module / WEIGHTS)
+    if kind == "Transformer":
+        promised = _promised(module)
+    else:  # a few of its numbers are the sides of its matrices
+        sides = sorted((value for value in config.values() if isinstance(value, int)), reverse=True)
+        promised = math.prod(sides[:2])
+    held = sum(map(_held, weights))
     if promised > 2 * held + _ROOM:
-        raise InputError(f"{module / 'config.json'} promises {promised:,} numbers, and {WEIGHTS} holds {held:,}")
+        raise InputError(f"{module / 'config.json'} promises {promised:,} numbers, and its weights hold {held:,}")
 
 
 def _promised(module: Path) -> int:
@@ -153,17 +163,3 @@ def _held(path: Path) -> int:
             return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
     except SafetensorError as problem:
         raise InputError(f"{path} does not hold weights: {problem}") from problem
-
-
-def read_json(path: Path, largest: int = LARGEST_SETTINGS) -> Any:
-    """Read a JSON file of bounded size."""
-    try:
-        if path.stat().st_size > largest:
-            raise InputError(f"{path} is larger than {largest / 1e6:.0f} MB, which such a file never is")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as problem:
-        if isinstance(problem, InputError):
-            raise
-        raise InputError(f"{path} is not JSON") from problem
-    except OSError as problem:
-        raise InputError(f"{path} cannot be read: {problem.strerror or problem}") from problem
