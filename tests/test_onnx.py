@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError, OnnxModel
+from rstc.files import sha256
 from rstc.predicting import predict_file, predict_files
 
 TEXTS = ["my parcel is late", "", "refund", "reset the password of my account please, it does not work any more " * 4]
@@ -98,6 +99,24 @@ def test_what_was_changed_or_is_something_else_is_refused(exported: Path, model:
     (copy / "tokenizer.json").write_text("{}")
     with pytest.raises(InputError, match=r"tokenizer\.json is missing or was changed"):
         OnnxModel(copy)
-    (copy / "onnx.json").write_text("[]")
-    with pytest.raises(InputError, match="not the description"):
+    facts = json.loads((exported / "onnx.json").read_text())
+    odd = [{"n_clusters": 10**12}, {"files": []}, {"dim": None}, {"class_distribution": [1]}, {"text_column": 3}]
+    for content in ([], {}, *(facts | one for one in odd)):
+        (copy / "onnx.json").write_text(json.dumps(content))
+        with pytest.raises(InputError, match="not the description"):
+            OnnxModel(copy)
+    files = facts["files"] | {"tokenizer.json": sha256(copy / "tokenizer.json")}
+    (copy / "onnx.json").write_text(json.dumps(facts | {"files": files}))
+    with pytest.raises(InputError, match="cannot be opened"):
         OnnxModel(copy)
+    (copy / "tokenizer.json").write_bytes((exported / "tokenizer.json").read_bytes())
+    (copy / "onnx.json").write_text(json.dumps(facts | {"dim": facts["dim"] + 1}))
+    with pytest.raises(InputError, match="computes something else"):
+        OnnxModel(copy)
+
+
+def test_a_folder_that_is_not_ours_is_not_replaced(model: RSTC, tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_text("mine")
+    with pytest.raises(InputError, match="is not an exported model"):
+        model.export_onnx(tmp_path)
+    assert (tmp_path / "model.onnx").read_text() == "mine"

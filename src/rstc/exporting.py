@@ -15,10 +15,11 @@ from torch.nn import functional as F
 from rstc.errors import InputError
 from rstc.extras import from_extra
 from rstc.files import replaced_folder, sha256
-from rstc.onnx_model import DESCRIPTION, FORMAT_VERSION, MODEL, TOKENIZER
+from rstc.onnx_model import DESCRIPTION, FORMAT_VERSION, MODEL, TOKENIZER, is_exported
 from rstc.representation.encoder import Encoder, quiet
 from rstc.representation.heads import Centroids, ClusterHead, Grouped
 from rstc.representation.network import Network
+from rstc.representation.pieces import padded_ids
 from rstc.versions import versions
 
 MOST_TEXTS = 2**20  # in a batch; any number up to it will do
@@ -94,8 +95,8 @@ def _exportable(head: nn.Module) -> nn.Module:
 
 def _write_graph(whole: _Whole, encoder: Encoder, path: Path) -> None:
     """Trace the network for any number of texts of any length that it reads."""
-    features = encoder.model.tokenizer(EXAMPLES, padding=True, return_tensors="pt")
-    inputs = tuple(features[name].to(encoder.device) for name in ("input_ids", "attention_mask"))
+    ids, mask = padded_ids(encoder.tokenize(EXAMPLES), encoder.model.tokenizer.pad_token_id or 0)
+    inputs = tuple(torch.from_numpy(one).to(encoder.device) for one in (ids, mask))
     texts = torch.export.Dim("texts", min=1, max=MOST_TEXTS)
     tokens = torch.export.Dim("tokens", min=2, max=encoder.max_tokens)
     exporter = logging.getLogger("torch.onnx")
@@ -122,4 +123,5 @@ def _write_graph(whole: _Whole, encoder: Encoder, path: Path) -> None:
 
 
 def _ours(folder: Path) -> bool:
-    return {path.name for path in folder.iterdir()} <= {MODEL, TOKENIZER, DESCRIPTION}
+    names = {path.name for path in folder.iterdir()}
+    return not names or (is_exported(folder) and names <= {MODEL, TOKENIZER, DESCRIPTION})

@@ -4,12 +4,11 @@
     tokenizer.json   texts to token ids
     onnx.json        how many tokens are read, the clusters, and the sha256 of both
 
-Only numpy, tokenizers and onnxruntime are loaded to use it.
+To use it takes numpy, pandas, tokenizers and onnxruntime; torch is not loaded.
 """
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,16 @@ from numpy.typing import NDArray
 
 from rstc.assignment import NO_CLUSTER, Assignment
 from rstc.cores import granted_cores
-from rstc.errors import InputError
+from rstc.errors import InputError, first_line
 from rstc.extras import from_extra
-from rstc.files import sha256
+from rstc.files import read_json, sha256
 from rstc.present import Present
+from rstc.representation.pieces import LONGEST_TEXT, by_length, padded_ids, pieces
 from rstc.texts import as_texts
 
 MODEL, TOKENIZER, DESCRIPTION = "model.onnx", "tokenizer.json", "onnx.json"
 FORMAT_VERSION = 1
-TOKENS_A_PIECE = 1024  # padded, of texts of like length: what passes from layer to layer stays in a core's cache
-LONGEST_TEXT = 20_000  # characters that are looked at, as in the encoder
+MOST_OF_ANYTHING = 10**6  # clusters, dimensions, tokens
 
 
 class OnnxModel:
@@ -53,16 +52,22 @@ class OnnxModel:
         self.text_column_: str | None = facts["text_column"]
         self._pad = int(facts["pad"])
         self._dim = int(facts["dim"])
-        self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(int(facts["max_tokens"]))
         options = onnxruntime.SessionOptions()
         # Products as small as ours gain more from running side by side than from being spread over the cores.
         options.intra_op_num_threads = 1
         self._threads = threads or granted_cores()
-        self._session = onnxruntime.InferenceSession(
-            str(folder / MODEL), options, providers=onnxruntime.get_available_providers()
-        )
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
+            self._tokenizer.no_padding()
+            self._tokenizer.enable_truncation(int(facts["max_tokens"]))
+            self._session = onnxruntime.InferenceSession(
+                str(folder / MODEL), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as problem:  # each library has its own ways to refuse a file
+            raise InputError(f"the model in {folder} cannot be opened ({first_line(problem)})") from problem
+        shapes = {one.name: one.shape[1:] for one in self._session.get_outputs()}
+        if shapes != {"log_p": [self.n_clusters_], "E": [self._dim]}:
+            raise InputError(f"{folder / MODEL} computes something else than {DESCRIPTION} says")
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the cluster of each text, (N,); -1 where there is no text."""
@@ -84,20 +89,13 @@ class OnnxModel:
         E = np.empty((len(tokens), self._dim), dtype=np.float32)
 
         def run(rows: NDArray[np.int64]) -> None:
-            log_p[rows], E[rows] = self._session.run(["log_p", "E"], self._padded([tokens[i] for i in rows]))
+            ids, mask = padded_ids([tokens[i] for i in rows], self._pad)
+            log_p[rows], E[rows] = self._session.run(["log_p", "E"], {"input_ids": ids, "attention_mask": mask})
 
         with ThreadPoolExecutor(self._threads) as threads:
-            list(threads.map(run, _pieces([len(ids) for ids in tokens])))
+            list(threads.map(run, pieces(by_length(tokens), tokens)))
         clusters = log_p.argmax(1) if len(tokens) else np.zeros(0, dtype=np.int64)
         return Assignment(given.spread(clusters, NO_CLUSTER), given.spread(np.exp(log_p), 0), given.spread(E, 0))
-
-    def _padded(self, tokens: list[list[int]]) -> dict[str, NDArray[np.int64]]:
-        ids = np.full((len(tokens), max(map(len, tokens))), self._pad, dtype=np.int64)  # (B, L)
-        mask = np.zeros_like(ids)
-        for row, text in enumerate(tokens):
-            ids[row, : len(text)] = text
-            mask[row, : len(text)] = 1
-        return {"input_ids": ids, "attention_mask": mask}
 
 
 def is_exported(folder: Path) -> bool:
@@ -106,32 +104,31 @@ def is_exported(folder: Path) -> bool:
 
 
 def _described(folder: Path) -> dict[str, Any]:
-    """Read what an exported model says of itself, and check its files."""
+    """Read what an exported model says of itself, and check its form and its files."""
     path = folder / DESCRIPTION
     if not path.is_file():
         raise InputError(f"there is no exported model in {folder}: {DESCRIPTION} is missing")
-    try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        version, files = facts["format_version"], facts["files"]
-    except (ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{path} is not the description of an exported model") from problem
-    if version != FORMAT_VERSION:
-        raise InputError(f"{path} has format version {version}; this rstc reads {FORMAT_VERSION}")
+    facts = read_json(path)
+    if not isinstance(facts, dict) or "format_version" not in facts:
+        raise InputError(f"{path} is not the description of an exported model")
+    if facts["format_version"] != FORMAT_VERSION:
+        raise InputError(f"{path} has format version {facts['format_version']}; this rstc reads {FORMAT_VERSION}")
+    shares, files, column = (facts.get(name) for name in ("class_distribution", "files", "text_column"))
+    fits = (
+        all(_is_count(facts.get(name)) for name in ("n_clusters", "dim", "max_tokens"))
+        and isinstance(facts.get("pad"), int)
+        and isinstance(shares, list)
+        and len(shares) == facts["n_clusters"]
+        and all(isinstance(share, (int, float)) for share in shares)
+        and (column is None or isinstance(column, str))
+    )
+    if not fits or not isinstance(files, dict):
+        raise InputError(f"{path} is not the description of an exported model")
     for name in (MODEL, TOKENIZER):
         if not (folder / name).is_file() or sha256(folder / name) != files.get(name):
             raise InputError(f"{folder / name} is missing or was changed since it was exported")
-    return dict(facts)
+    return facts
 
 
-def _pieces(lengths: list[int]) -> list[NDArray[np.int64]]:
-    """Put texts of like length together, so many that their padded tokens stay within bounds.
-
-    >>> [piece.tolist() for piece in _pieces([1000, 3, 2])]
-    [[2, 1], [0]]
-    """
-    order, pieces, start = np.argsort(lengths, kind="stable"), [], 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or (end + 1 - start) * lengths[order[end]] > TOKENS_A_PIECE:
-            pieces.append(order[start:end])
-            start = end
-    return pieces
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_OF_ANYTHING

@@ -17,6 +17,7 @@ from rstc.errors import InputError
 from rstc.hardware import map_on_cores
 from rstc.representation.dropout import quicken_dropout
 from rstc.representation.layers import Cut
+from rstc.representation.pieces import LONGEST_TEXT, TOKENS_A_PIECE, by_length, padded_ids, pieces
 from rstc.representation.vocabulary import looked_up_once, plain_embedding
 
 if TYPE_CHECKING:
@@ -24,13 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("rstc")
 
-# A forward pass works through the texts in pieces of about this many tokens, shortest texts first: large enough
-# for the matrix products to be efficient, small enough that what passes from layer to layer stays in a core's cache.
-# A GPU has no such cache and wants more work at a time.
-TOKENS_A_PIECE = {"cpu": 1024}
-TOKENS_A_PIECE_ELSEWHERE = 16384
-
-LONGEST_TEXT = 20_000  # characters that are looked at; a tokenizer would go through all before it cuts
+TOKENS_A_PIECE_ELSEWHERE = 16384  # a GPU has no core's cache to stay in, and wants more work at a time
 TEXTS_AT_A_TIME = 4096  # texts that are worked on between two reports of progress
 
 TokenIds = NDArray[np.int32]  # of one text, (L,)
@@ -104,7 +99,7 @@ class Encoder(nn.Module):
         """
         if self._cut is not None and sequences[0].ndim == 1:
             sequences = self.frozen_states(sequences)
-        order = _by_length(sequences)
+        order = by_length(sequences)
         with self._prepared(sequences):
             parts = self._in_pieces(self._encode, order, sequences)
         back = torch.from_numpy(np.argsort(order, kind="stable"))
@@ -123,7 +118,7 @@ class Encoder(nn.Module):
         if not tokens:
             return []
         assert self._cut is not None
-        order = _by_length(tokens)
+        order = by_length(tokens)
         with self._cut.parting():
             parts = self._in_pieces(self._freeze, order, tokens)
         found = [states for part in parts for states in part]
@@ -133,7 +128,7 @@ class Encoder(nn.Module):
     def token_states(self, tokens: Sequence[TokenIds]) -> list[NDArray[np.float32]]:
         """Return what the transformer says of each token of tokenised texts, (L, D) each, in evaluation mode."""
         self.eval()
-        order = _by_length(tokens)
+        order = by_length(tokens)
         parts = self._in_pieces(self._read, order, tokens) if len(tokens) else []
         found = [states for part in parts for states in part]
         return [found[i] for i in np.argsort(order, kind="stable")]
@@ -163,17 +158,15 @@ class Encoder(nn.Module):
         self, work: Callable[[Sequences], Piece], order: NDArray[np.int64], sequences: Sequences
     ) -> list[Piece]:
         """Return what `work` makes of the sequences, a piece of similar lengths at a time, in the given order."""
-        pieces = [[sequences[i] for i in piece] for piece in self._pieces(order, sequences)]
-        if torch.is_grad_enabled() or self.device.type != "cpu":
-            return [work(piece) for piece in pieces]
-        return map_on_cores(torch.no_grad()(work), pieces)
+        on_cpu = self.device.type == "cpu"
+        most = TOKENS_A_PIECE if on_cpu else TOKENS_A_PIECE_ELSEWHERE
+        parts = [[sequences[i] for i in piece] for piece in pieces(order, sequences, most)]
+        if torch.is_grad_enabled() or not on_cpu:
+            return [work(part) for part in parts]
+        return map_on_cores(torch.no_grad()(work), parts)
 
     def _padded_ids(self, tokens: Sequences) -> dict[str, Tensor]:
-        ids = np.full((len(tokens), max(map(len, tokens))), self._pad, dtype=np.int64)  # (B, L)
-        mask = np.zeros_like(ids)
-        for row, text in enumerate(tokens):
-            ids[row, : len(text)] = text
-            mask[row, : len(text)] = 1
+        ids, mask = padded_ids(tokens, self._pad)
         features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
         return {name: value.to(self.device) for name, value in features.items()}
 
@@ -189,18 +182,6 @@ class Encoder(nn.Module):
     def _autocast(self) -> torch.autocast:
         lower = self.precision != torch.float32
         return torch.autocast(self.device.type, dtype=self.precision if lower else None, enabled=lower)
-
-    def _pieces(self, order: NDArray[np.int64], sequences: Sequences) -> list[NDArray[np.int64]]:
-        """Cut a length-sorted order into runs of a bounded number of tokens once padded."""
-        most = TOKENS_A_PIECE.get(self.device.type, TOKENS_A_PIECE_ELSEWHERE)
-        pieces, start = [], 0
-        while start < len(order):
-            end = start + 1
-            while end < len(order) and (end + 1 - start) * len(sequences[order[end]]) <= most:
-                end += 1
-            pieces.append(order[start:end])
-            start = end
-        return pieces
 
     @torch.inference_mode()
     def embed(
@@ -220,7 +201,7 @@ class Encoder(nn.Module):
         position: dict[bytes, int] = {}
         where = np.array([position.setdefault(row.tobytes(), len(position)) for row in tokens], dtype=np.int64)
         distinct = [np.frombuffer(key, dtype=np.int32) for key in position]
-        order = _by_length(distinct)
+        order = by_length(distinct)
         E = torch.empty(len(tokens), self.dim)
         first = np.zeros(len(distinct), dtype=np.int64)  # where each distinct text stands first
         first[where[::-1]] = np.arange(len(tokens))[::-1]
@@ -283,7 +264,3 @@ def _longest_input(model: SentenceTransformer) -> int:
     """Return how many tokens the transformer has positions for, as far as it or its tokenizer says."""
     positions = getattr(getattr(model[0], "config", None), "max_position_embeddings", 0)
     return min((n for n in (positions, model.tokenizer.model_max_length) if n and 0 < n < 10**6), default=10**6)
-
-
-def _by_length(sequences: Sequences) -> NDArray[np.int64]:
-    return np.argsort([len(row) for row in sequences], kind="stable")
