@@ -51,6 +51,17 @@ def test_the_fitted_points_are_predicted_as_they_were_labelled(blobs: tuple[np.n
     assert P.mean(0) == pytest.approx(model.class_distribution_, abs=1e-6), "a plan has the sizes that were found"
 
 
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [({"start": "lnkage"}, "start='lnkage'"), ({"eps2": "any"}, "eps2='any'"), ({"rounds": -1}, "rounds=-1")],
+)
+def test_settings_that_cannot_be_used_are_told(
+    setting: dict[str, Any], problem: str, blobs: tuple[np.ndarray, np.ndarray]
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        SAOTClustering(3, **setting).fit(blobs[0])
+
+
 def test_where_points_lie_and_in_what_unit_does_not_matter(blobs: tuple[np.ndarray, np.ndarray]) -> None:
     X, _ = blobs
     here, there = (SAOTClustering(3, random_state=0).fit(points).labels_ for points in (X, 1e-3 * X + 50))

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.errors import InputError
 from rstc.estimator import RSTC
+from rstc.extras import from_extra
 
 try:
     from mteb.models.abs_encoder import AbsEncoder
@@ -32,8 +32,7 @@ class RSTCEncoder(AbsEncoder):
     """
 
     def __init__(self, model: RSTC, clusters: bool = False, name: str | None = None) -> None:
-        if ModelMeta is None:
-            raise InputError("mteb is not installed: pip install rstc[mteb]")
+        from_extra("mteb", "mteb")
         self.model, self.clusters = model, clusters
         meta = {"name": name or f"rstc/{'clusters' if clusters else 'learned'}", "revision": "1"}
         self.mteb_model_meta = ModelMeta.create_empty(meta)

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rstc.config import Config
 from rstc.errors import InputError
 from rstc.pseudo_labels.crossfit import EMBEDDING_WEIGHT, discriminant
 from rstc.pseudo_labels.initial import Recipe, first_labels
@@ -25,6 +26,7 @@ from rstc.pseudo_labels.transport import saot, transport_near
 
 Floats = NDArray[np.float64]
 LIFT = 4.0  # radii of the sphere that points are lifted to, beside the farthest point's distance from the mean
+_AS_IN_CONFIG = ("start", "neighbours", "rounds", "eps1", "eps2", "kmeans_starts")
 NEAR = 0.01  # weight that holds the class sizes near those from before when more points come
 
 
@@ -82,6 +84,8 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
         """Cluster points (N, D)."""
         X = validate_data(self, X, dtype=np.float64)
         C = self._checked_clusters(len(X))
+        settings = {name: getattr(self, name) for name in _AS_IN_CONFIG}
+        Config(**settings)  # it says what is wrong with one
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self._mean: Floats = X.mean(0)
         self._radius: float = LIFT * max(float(np.linalg.norm(X - self._mean, axis=1).max()), 1e-300)
@@ -152,7 +156,8 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
 
     def _first_labels(self, points: Floats, C: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], float]:
         if C == 1:
-            return np.zeros(len(points), dtype=np.int64), suggested_eps2(np.array([len(points)]))
+            eps2 = suggested_eps2(np.array([len(points)])) if isinstance(self.eps2, str) else self.eps2
+            return np.zeros(len(points), dtype=np.int64), eps2
         recipe = Recipe(
             self.start, self.kmeans_starts, True, True, 0.0, self.neighbours, self.rounds, self.eps1, self.eps2
         )
