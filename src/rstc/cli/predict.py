@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,10 @@ import typer
 
 from rstc.cli.options import Device, Encoding, Format, GuardFormulas, TextColumn, note_guarded, note_plain_input
 from rstc.errors import InputError
+
+# Torch's matrix library remembers how to compute each shape that it has seen, with memory for each. A stream of texts
+# has ever new shapes, and to find out anew costs nothing that could be measured. It is read when torch is loaded.
+FEW_SHAPES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")
 
 
 def predict(
@@ -53,6 +58,7 @@ def predict(
 
         rstc predict run 'in/**/*.parquet' --out labelled/ --engine ray
     """
+    os.environ.setdefault(*FEW_SHAPES)
     from rstc.cli.display import output, shown_progress
     from rstc.remote import is_address
 
