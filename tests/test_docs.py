@@ -81,6 +81,17 @@ def test_the_functions_that_the_method_names_are_there() -> None:
                 found = getattr(found, part)
 
 
+def test_the_architecture_names_every_file_and_the_contracts_layers() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    source = ROOT / "src" / "rstc"
+    files = [path.relative_to(source) for path in source.rglob("*.py") if not path.name.startswith("__")]
+    told = [any(f"`{folder.as_posix()}/`" in page for folder in path.parents) or path.name in page for path in files]
+    assert [path for path, is_told in zip(files, told, strict=True) if not is_told] == []
+    contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("layers = [")[1].split("\n]")[0]
+    for layer in re.findall(r'"(.+)"', contract):
+        assert "   ".join(one.strip().removeprefix("rstc.") for one in layer.split("|")) in page
+
+
 def test_every_page_is_in_the_table_of_contents() -> None:
     contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if page.name not in contents] == []
