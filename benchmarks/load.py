@@ -1,10 +1,10 @@
 """Memory while a million texts pass through `rstc predict`, and eight such processes on one model's folder.
 
-    python benchmarks/load.py [--texts 1000000] [--processes 8]
+    python benchmarks/load.py [--texts 1000000] [--processes 8] [--name load]
 
 Texts are made up as in scale.py. The model is trained on 2,000 of them; then one process labels all in one stream, its
-memory noted every second, and eight processes label 5,000 each at the same time. Into results/load.json and
-docs/figures/load.png.
+memory noted every second, and eight processes (0: none) label 5,000 each at the same time. Into results/NAME.json and
+docs/figures/NAME.png.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pandas as pd
 from measuring import RESULTS, circumstances
 from scale import write_queries
 
-FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "load.png"
+FIGURES = Path(__file__).parent.parent / "docs" / "figures"
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -84,7 +84,7 @@ def crowded(run: Path, file: Path, folder: Path, processes: int) -> dict[str, An
     }
 
 
-def draw(stream: dict[str, Any], texts: int) -> None:
+def draw(stream: dict[str, Any], texts: int, path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -96,13 +96,14 @@ def draw(stream: dict[str, Any], texts: int) -> None:
     axes.set(xlabel="minutes", ylabel="MB held", ylim=(0, 1.15 * max(megabytes)))
     axes.set_title(f"rstc predict, {texts:,} texts in one stream", loc="left", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(FIGURE, dpi=150)
+    figure.savefig(path, dpi=150)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=1_000_000)
     parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--name", default="load")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -117,13 +118,14 @@ def main() -> None:
         command = [sys.executable, "-m", "rstc", "cluster", str(folder / "train.csv"), "-k", "50"]
         subprocess.run([*command, "--text-column", "text", "--out", str(folder / "run")], check=True)
         result = circumstances() | {"texts": asked.texts}
-        result["crowd"] = crowded(folder / "run", folder / "few.csv", folder, asked.processes)
-        print(json.dumps(result["crowd"]), flush=True)
+        if asked.processes:
+            result["crowd"] = crowded(folder / "run", folder / "few.csv", folder, asked.processes)
+            print(json.dumps(result["crowd"]), flush=True)
         result["stream"] = streamed(folder / "run", folder / "all.csv", folder / "out.csv")
         with (folder / "out.csv").open() as file:
             result["rows_written"] = sum(1 for _ in file) - 1
-    (RESULTS / "load.json").write_text(json.dumps(result, indent=1) + "\n")
-    draw(result["stream"], asked.texts)
+    (RESULTS / f"{asked.name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    draw(result["stream"], asked.texts, FIGURES / f"{asked.name}.png")
 
 
 if __name__ == "__main__":

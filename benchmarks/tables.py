@@ -384,6 +384,21 @@ def load_table() -> str:
     return table(["`python benchmarks/load.py`", ""], rows)
 
 
+def flat_table() -> str:
+    content = read("load_flat")
+    stream = content["stream"]
+    quarters = np.array_split([megabytes for _, megabytes in stream["seen"]], 4)
+    rows = [
+        ["texts in one stream, rows written", f"{content['texts']:,}, {content['rows_written']:,}"],
+        [
+            "MB held in the second, third and last quarter of the time",
+            ", ".join(f"{q.mean():,.0f}" for q in quarters[1:]),
+        ],
+        ["MB held at the most", f"{stream['megabytes_at_the_most']:,.0f}"],
+    ]
+    return table([f"`{content['command']}`", ""], rows)
+
+
 def estimate_table() -> str:
     """Return what 100 million texts on 16 nodes of 32 cores would take, by what one process takes here."""
     rows = {(row["task"], row["processes"]): row["each"][0] for row in read("distributed")["rows"]}
@@ -455,7 +470,7 @@ FILLED = {
         "distributed": distributed_table,
         "estimate": estimate_table,
     },
-    "docs/reliability.md": {"load": load_table},
+    "docs/reliability.md": {"load": load_table, "flat": flat_table},
     "docs/comparison.md": {"compare": compare_table},
     "docs/knowing.md": {"few": few_labels_table},
     "docs/performance.md": {
