@@ -25,7 +25,7 @@ from rstc.drift import Drift, drift
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
 from rstc.hardware import choose_device, choose_precision
 from rstc.history import Watch
-from rstc.knowledge import asked_with_known, read_knowledge
+from rstc.knowledge import asked_with_known, read_knowledge, with_equals
 from rstc.memory import Sizes, check_fits
 from rstc.merges import Tree, group_means, groups_of, tree_above, tree_over_means
 from rstc.model_folder import SavedModel, find_folder, load_model, save_model
@@ -111,7 +111,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             X: the texts: a list, an array, or a column or a table of pandas, polars, pyarrow or Hugging Face datasets,
                 of which the column that holds texts is taken. Missing or empty ones are left out and counted.
             y: what is known of some texts: a class each, and -1, None or "" of the others. Each class is then a cluster
-                (`classes_`), its texts are in it, and the other clusters are still found.
+                (`classes_`), its texts and those equal to them are in it, and the other clusters are still found.
             views: ready-made pairs, two changed versions of each text; by default `RSTC(views=...)` makes them.
             progress: called with (stage, done, total) as the work goes on.
             watch: called with (step, rows, clusters) at each renewal: which texts train, and where they are then.
@@ -141,7 +141,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         sizes = _sizes(given.texts, asked, config, encoder, ranks)
         ranks.together(lambda: check_fits(sizes, config.memory_gb))
         draws, watch = self._draws(ranks), given.among_all(watch)
-        known = None if knowledge is None else knowledge.of_text
+        known = None if knowledge is None else with_equals(given.texts, knowledge.of_text)
         result = train(given.texts, pairs, encoder, asked, config, draws, timing, watch, ranks, checkpoints, known)
         self.classes_: list[Any] | None = None
         if knowledge:

@@ -13,9 +13,12 @@ def from_extra(module: str, extra: str) -> Any:
 
     >>> from_extra("no_such_package", "more")
     Traceback (most recent call last):
-    rstc.errors.InputError: no_such_package is not installed: pip install 'rstc[more]'
+    rstc.errors.InputError: no_such_package is not installed: pip install 'rstc[more]' (in a checkout: -e '.[more]')
     """
     try:
         return import_module(module)
     except ImportError as problem:
-        raise InputError(f"{module.partition('.')[0]} is not installed: pip install 'rstc[{extra}]'") from problem
+        package = module.partition(".")[0]
+        raise InputError(
+            f"{package} is not installed: pip install 'rstc[{extra}]' (in a checkout: -e '.[{extra}]')"
+        ) from problem

@@ -50,6 +50,20 @@ def read_knowledge(y: Any, rows: Sequence[int], n_rows: int) -> Knowledge | None
     return Knowledge(classes, np.array([UNKNOWN if label is None else place[label] for label in labels]))
 
 
+def with_equals(texts: Sequence[str], known: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what is known (N,) with equal texts knowing it too, unless they were given different classes.
+
+    >>> with_equals(["late", "lost", "late", "refund", "refund"], np.array([1, -1, -1, 0, 2])).tolist()
+    [1, -1, 1, 0, 2]
+    """
+    classes: dict[str, set[int]] = {}
+    for text, one in zip(texts, known.tolist(), strict=True):
+        if one != UNKNOWN:
+            classes.setdefault(text, set()).add(one)
+    only = {text: found.copy().pop() for text, found in classes.items() if len(found) == 1}
+    return np.where(known == UNKNOWN, np.array([only.get(text, UNKNOWN) for text in texts], dtype=np.int64), known)
+
+
 def asked_with_known(asked: int | Within, knowledge: Knowledge, class_contrast: bool, ranks: Ranks) -> int | Within:
     """Return how many clusters are asked for, where some classes are known; each of them is one."""
     if not ranks.alone:

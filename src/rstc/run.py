@@ -104,7 +104,10 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
     now = RunNow.read(folder)
     before, progress = now.summary, Progress(listener)
     if now.log.edits:
-        raise InputError(f"{folder} holds corrections; they are of its rows as they are now, so update a copy without")
+        raise InputError(
+            f"{folder} holds corrections (a merge is one), which are of its rows as they are now: undo them in "
+            f"rstc explore, update, and correct then"
+        )
     now.check_complete()
     source, column = before["input"], before["input"]["text_column"]
     kind = source["format"]

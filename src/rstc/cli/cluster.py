@@ -187,6 +187,9 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
         highlight=False,
         markup=False,
     )
+    known = [f"{one['label']} is cluster {one['cluster']}" for one in summary["clusters"] if one["label"] is not None]
+    if known:
+        output.print(f"Known classes: {', '.join(known)}", highlight=False, markup=False)
     if summary["noise"]:
         output.print(noise_line(summary["noise"]), highlight=False, markup=False)
     seconds = summary["seconds"]

@@ -31,6 +31,8 @@ def export(
         listener("export", 0, 0)
         model.export_onnx(out)
     size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
-    output.print(f"Written to {out} ({size:.0f} MB): rstc predict {out} FILE", highlight=False, markup=False)
+    output.print(
+        f"Written to {out} ({size:.0f} MB): rstc predict {out} FILE --out LABELLED", highlight=False, markup=False
+    )
     if model.strangers_ is not None:
         output.print("It gives every text a cluster: --noise is not in it", highlight=False, markup=False)

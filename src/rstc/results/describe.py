@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.preprocessing import normalize
 
 Matrix = NDArray[np.floating]
@@ -82,13 +82,19 @@ def describe(
     return described
 
 
+# scikit-learn's list has words in it that tickets and queries are about.
+_TELLING = {"amount", "back", "bill", "bottom", "call", "computer", "detail", "empty", "fill", "fire", "front", "full"}
+_TELLING |= {"interest", "move", "name", "show", "system"}
+STOP_WORDS = sorted(ENGLISH_STOP_WORDS - _TELLING)
+
+
 class WordCounts:
     """Which words each of N texts has; from it follow the keywords of any clusters of these texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         # Words are looked for in the first few thousand characters: one text of a novel's length is still one text.
         counter = CountVectorizer(
-            stop_words="english", token_pattern=r"(?u)\b[^\W\d_][\w'’-]+\b", binary=True, max_features=50_000
+            stop_words=STOP_WORDS, token_pattern=r"(?u)\b[^\W\d_][\w'’-]+\b", binary=True, max_features=50_000
         )
         try:
             self._counts = counter.fit_transform(text[:5000] for text in texts)  # (N, V)
