@@ -141,6 +141,14 @@ def parquet_with_twins() -> bytes:
     return file.getvalue()
 
 
+def test_an_encoding_that_does_not_fit_either_is_not_proposed_again(tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_bytes(b"text\nsp\x90t\n")
+    with pytest.raises(InputError, match="for example --encoding cp1252"):
+        read_table(str(tmp_path / "odd.csv"), "csv")
+    with pytest.raises(InputError, match="or is no text at all"):
+        read_table(str(tmp_path / "odd.csv"), "csv", "cp1252")
+
+
 def test_a_parquet_file_that_unpacks_to_more_than_memory_is_refused(tmp_path: Path) -> None:
     cell = "late again " * 10**5  # a megabyte, in each of 10,000 rows
     column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(10_000, dtype=np.int32)), pa.array([cell]))

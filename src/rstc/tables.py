@@ -81,7 +81,11 @@ def stream_tables(path: str, format: str, encoding: str = "utf-8", rows: int = 1
     except UnicodeDecodeError as problem:
         raise InputError(
             f"{_name(path)} is not {encoding} text (byte 0x{problem.object[problem.start]:02X}); "
-            "give its encoding, for example --encoding cp1252"
+            + (
+                "give its encoding, for example --encoding cp1252"
+                if encoding.lower().replace("-", "") == "utf8"
+                else "it has another encoding, or is no text at all"
+            )
         ) from problem
     except UnicodeError as problem:
         raise InputError(f"{_name(path)} is not {encoding} text: {first_line(problem)}") from problem
