@@ -17,7 +17,7 @@ from sklearn.preprocessing import normalize
 from measuring import RESULTS, ResultFile, circumstances
 from rstc.benchmark.datasets import NOISY_SETS, SMALL_SETS, UNEVEN_SETS, WHOLE_SETS, load
 from rstc.config import Config
-from rstc.pseudo_labels.count import count_clusters
+from rstc.pseudo_labels.n_clusters import count_clusters
 from rstc.pseudo_labels.words import read_words
 from rstc.representation.loading import load_encoder
 

@@ -32,11 +32,11 @@ def shared_steps(data: Path) -> dict[str, Any]:
 
     from rstc.benchmark.datasets import load
     from rstc.config import make_config
-    from rstc.progress import Progress
-    from rstc.ranks import join_ranks, share_of
+    from rstc.runtime.progress import Progress
+    from rstc.runtime.distributed import join_ranks, share_of
     from rstc.representation.loading import load_encoder
     from rstc.representation.views import drawn_views
-    from rstc.training import train
+    from rstc.training.trainer import train
 
     ranks, texts = join_ranks(), load("stackoverflow", data).texts
     rows = share_of(len(texts), ranks)
@@ -61,8 +61,8 @@ def shared_renewal(data: Path) -> dict[str, Any]:
     """Solve a transport; return what it takes."""
     import torch
 
-    from rstc.pseudo_labels.transport import saot
-    from rstc.ranks import join_ranks, share_of
+    from rstc.pseudo_labels.transport.saot import saot
+    from rstc.runtime.distributed import join_ranks, share_of
 
     ranks, rng = join_ranks(), np.random.default_rng(0)
     sizes, rows = 2 * rng.normal(size=CLASSES), share_of(ROWS, join_ranks())

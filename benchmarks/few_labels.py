@@ -24,7 +24,7 @@ from measuring import RESULTS, ResultFile, circumstances, scores
 from rstc import RSTC
 from rstc.benchmark.datasets import load
 from rstc.config import Config
-from rstc.nearest import nearest
+from rstc.numerics.nearest import nearest
 from rstc.pseudo_labels.crossfit import Witnesses, judged
 from rstc.pseudo_labels.words import read_words
 from rstc.representation.loading import load_encoder

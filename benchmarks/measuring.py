@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rstc.metrics import evaluate
-from rstc.versions import machine, versions
+from rstc.runtime.environment import machine, versions
 
 RESULTS = Path(__file__).parent / "results"
 

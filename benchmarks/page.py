@@ -18,10 +18,10 @@ import numpy as np
 
 from measuring import RESULTS, ResultFile, circumstances
 from rstc.results.describe import describe
-from rstc.results.flat import FURTHEST
+from rstc.results.layout import FURTHEST
 from rstc.results.naming import keyword_names
-from rstc.results.now import RunNow, quotes
-from rstc.results.page.render import page
+from rstc.results.corrected_run import RunNow, quotes
+from rstc.report.html.render import page
 from rstc.results.run_folder import Points
 
 N_CLUSTERS = 50

@@ -3,7 +3,7 @@
     python benchmarks/sampling.py --data DIR [--seeds 3] [--datasets tweet,googlenews-t]
 
 Each set is clustered with all texts training and with `max_fit_texts` at a half, a quarter and an eighth of them, drawn
-by `rstc.learners` ("spread") or at random. All texts are labelled and scored. A class is lost when less than a fifth of
+by `rstc.training.subsample` ("spread") or at random. All texts are labelled and scored. A class is lost when less than a fifth of
 it is in the cluster that is matched to it. Into results/sampling.json; goes on where it stopped.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-import rstc.learners
+import rstc.training.subsample
 from measuring import RESULTS, ResultFile, circumstances, scores
 from rstc import RSTC
 from rstc.benchmark.datasets import load
-from rstc.learners import choose_learners
+from rstc.training.subsample import choose_learners
 from rstc.metrics import confusion
 
 SETS = ["tweet", "googlenews-t", "stackoverflow-100to1", "stackoverflow"]
@@ -37,7 +37,7 @@ def measure(name: str, part: int, drawn: str, seed: int, folder: Path) -> dict[s
     """Cluster a set, a part of its texts training."""
     loaded = load(name, folder)
     most = len(loaded.texts) // part
-    rstc.learners.choose_learners = at_random if drawn == "random" else choose_learners
+    rstc.training.subsample.choose_learners = at_random if drawn == "random" else choose_learners
     start = time.process_time()
     model = RSTC(loaded.n_classes, random_state=seed, max_fit_texts=most).fit(loaded.texts)
     seconds = time.process_time() - start

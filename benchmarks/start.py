@@ -20,7 +20,7 @@ import numpy as np
 
 from measuring import RESULTS, ResultFile, circumstances, scores
 from rstc.config import Config
-from rstc.pseudo_labels.initial import Recipe, first_labels
+from rstc.pseudo_labels.initialization import Recipe, first_labels
 
 DIMENSIONS = 384
 NOISE = 0.06  # beside centres of length one

@@ -23,17 +23,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from measuring import RESULTS, ResultFile, circumstances
-from rstc.batching import Batches, Draws
+from rstc.training.data_loader import Batches, Draws
 from rstc.benchmark.datasets import read
 from rstc.config import Config, make_config
-from rstc.progress import Progress
-from rstc.ranks import ALONE
-from rstc.representation.dropout import BitDropout
+from rstc.runtime.progress import Progress
+from rstc.runtime.distributed import ALONE
+from rstc.representation.fast_dropout import BitDropout
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
-from rstc.representation.states import StateCache
-from rstc.representation.stepping import Steps
+from rstc.representation.hidden_state_cache import StateCache
+from rstc.representation.optimizer import Steps
 from rstc.representation.views import drawn_views, given_views
 
 BATCH = 200

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from measuring import RESULTS, ResultFile, circumstances
-from rstc.pseudo_labels.transport import optimal_transport, saot
+from rstc.pseudo_labels.transport.saot import optimal_transport, saot
 
 EPS1 = 0.1
 SIZES = [(N, C) for N in (1_000, 10_000, 100_000, 1_000_000) for C in (4, 20, 100, 1_000) if N * C <= 10**8]

@@ -23,7 +23,7 @@ from measuring import RESULTS, ResultFile, circumstances
 from rstc.benchmark.datasets import load
 from rstc.benchmark.runs import jobs_for, run_all
 from rstc.benchmark.store import Store
-from rstc.representation.augmenters.augmenter import Tools
+from rstc.representation.augmenters.base import Tools
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.views import drawn_views, given_views

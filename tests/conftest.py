@@ -61,7 +61,7 @@ def finished_run(
     """Cluster the texts once; return the run's folder, which is not to be changed."""
     import pandas as pd
 
-    from rstc.run import cluster_file
+    from rstc.pipelines.cluster import cluster_file
 
     texts, topics = texts_and_topics
     folder = tmp_path_factory.mktemp("finished")

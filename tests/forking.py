@@ -52,9 +52,9 @@ def load_libraries() -> None:
     import sentence_transformers  # noqa: F401
 
     import rstc.cli
-    import rstc.corrections
-    import rstc.predicting
-    import rstc.run  # noqa: F401
+    import rstc.pipelines.apply_edits
+    import rstc.pipelines.predict
+    import rstc.pipelines.cluster  # noqa: F401
 
 
 _server: list[subprocess.Popen[str]] = []

@@ -21,11 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rstc import RSTC, InputError
-from rstc.formulas import SPREADSHEETS, with_formulas, without_formulas
-from rstc.predicting import predict_file
-from rstc.run import cluster_file
-from rstc.tables import SUFFIXES, read_table, table_writer
-from rstc.texts import find_text_column, texts_of
+from rstc.io.csv_injection import SPREADSHEETS, with_formulas, without_formulas
+from rstc.pipelines.predict import predict_file
+from rstc.pipelines.cluster import cluster_file
+from rstc.io.readers import SUFFIXES, read_table, table_writer
+from rstc.io.columns import find_text_column, texts_of
 
 
 def parquet(table: dict[str, Any], **options: Any) -> bytes:
@@ -297,8 +297,8 @@ def test_links_as_output_are_followed(tickets: Path, quick: Quick, finished_run:
 
 
 def test_guarded_runs_can_be_corrected(tickets: Path, quick: Quick, tmp_path: Path) -> None:
-    from rstc.corrections import apply_edits
-    from rstc.results.now import RunNow
+    from rstc.pipelines.apply_edits import apply_edits
+    from rstc.results.corrected_run import RunNow
 
     table = pd.read_csv(tickets)
     table.loc[0, "text"] = "=HYPERLINK(parcel late)"

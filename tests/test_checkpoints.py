@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from rstc import RSTC, InputError
-from rstc.checkpoints import SUFFIX, Checkpoints, Snapshot
+from rstc.training.checkpoint_file import SUFFIX, Checkpoints, Snapshot
 from rstc.errors import CheckpointWarning, RetryWarning
 from rstc.results.run_folder import check_target
-from rstc.stopping import Stopped
+from rstc.runtime.signals import Stopped
 
 KILLS = int(os.environ.get("RSTC_KILLS", "8"))  # `make kills`: 20
 
@@ -252,7 +252,7 @@ def test_other_functions_make_another_run(
 
 def spoiled(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let so many steps after the fourth have a loss that is not finite."""
-    from rstc.representation.contrasts import Contrasts
+    from rstc.representation.objective import Contrasts
 
     honest, calls = Contrasts.forward, itertools.count()
 

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError
-from rstc.corrections import apply_edits, merge_to
-from rstc.names import command_namer, rename_clusters
-from rstc.predicting import predict_file
+from rstc.pipelines.apply_edits import apply_edits, merge_to
+from rstc.pipelines.name_clusters import command_namer, rename_clusters
+from rstc.pipelines.predict import predict_file
 from rstc.results.edits import Log, read_log, write_log
-from rstc.results.now import RunNow
-from rstc.run import cluster_file
-from rstc.tables import read_table, table_writer
+from rstc.results.corrected_run import RunNow
+from rstc.pipelines.cluster import cluster_file
+from rstc.io.readers import read_table, table_writer
 
 
 def test_applied_corrections_are_in_the_file_and_in_the_model(run_folder: Path, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from rstc import InputError
-from rstc.explore import Exploration, ExploreServer
-from rstc.names import rename_clusters
+from rstc.pipelines.server import Exploration, ExploreServer
+from rstc.pipelines.name_clusters import rename_clusters
 from rstc.results.edits import read_log
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError, MissingTextWarning
-from rstc.knowledge import read_knowledge
+from rstc.validation.labels import read_knowledge
 
 Data = tuple[list[str], list[str]]
 
@@ -114,7 +114,7 @@ def test_labels_that_make_no_sense_are_told(
 
 
 def test_the_command_line_takes_a_column(texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path) -> None:
-    from rstc.run import cluster_file
+    from rstc.pipelines.cluster import cluster_file
 
     texts, topics = texts_and_topics
     table = pd.DataFrame({"text": texts, "mine": [label or "" for label in known_of(topics)]})

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from rstc import cores
+from rstc.runtime import cores
 from rstc.errors import InputError
-from rstc.hardware import choose_device, choose_precision, map_on_cores, use_granted_cores
+from rstc.runtime.device import choose_device, choose_precision, map_on_cores, use_granted_cores
 
 CPU = torch.device("cpu")
 

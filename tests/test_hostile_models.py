@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from rstc import RSTC, InputError
-from rstc.files import sha256
-from rstc.model_folder import _checksum, _files
+from rstc.io.atomic import sha256
+from rstc.persistence.model_folder import _checksum, _files
 from rstc.representation.loading import load_encoder
 
 pytestmark = pytest.mark.usefixtures("socket_disabled")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from rstc import RSTC, InputError, memory
-from rstc.memory import GB, Sizes, check_fits, free_memory
+from rstc import RSTC, InputError
+from rstc.runtime import memory
+from rstc.runtime.memory import GB, Sizes, check_fits, free_memory
 
 
 def sizes(texts: int, learners: int = 100_000, n_clusters: int = 50) -> Sizes:

@@ -7,7 +7,7 @@ from scipy.cluster.hierarchy import is_valid_linkage, linkage
 from scipy.spatial.distance import pdist
 from sklearn.preprocessing import normalize
 
-from rstc.merges import groups_of, tree_above, tree_over
+from rstc.numerics.hierarchy import groups_of, tree_above, tree_over
 
 
 def points(n: int = 12) -> np.ndarray:

@@ -112,7 +112,7 @@ def test_saving_replaces_a_model_but_nothing_else(saved: Path, copy: Path, tmp_p
 def test_a_save_that_fails_leaves_nothing_behind(
     saved: Path, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import rstc.model_folder as module
+    import rstc.persistence.model_folder as module
 
     model = RSTC.load(saved)
     before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}

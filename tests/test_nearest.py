@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
-from rstc import nearest as module
-from rstc.nearest import NOBODY, by_words, nearest, proposals
+from rstc.numerics import nearest as module
+from rstc.numerics.nearest import NOBODY, by_words, nearest, proposals
 from rstc.pseudo_labels.words import read_words
 
 

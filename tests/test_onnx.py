@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError, OnnxModel
-from rstc.files import sha256
-from rstc.predicting import predict_file, predict_files
+from rstc.io.atomic import sha256
+from rstc.pipelines.predict import predict_file, predict_files
 
 TEXTS = ["my parcel is late", "", "refund", "reset the password of my account please, it does not work any more " * 4]
 

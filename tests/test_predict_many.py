@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rstc import RSTC, InputError
-from rstc.by_ray import ray_engine
-from rstc.predicting import predict_files
+from rstc.pipelines.predict_ray import ray_engine
+from rstc.pipelines.predict import predict_files
 
 WORDS = ["parcel", "late", "courier", "password", "login", "reset", "refund", "money", "bank", "soup", "onion"]
 

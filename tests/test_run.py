@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from rstc import InputError, MissingTextWarning
-from rstc.predicting import predict_file
-from rstc.run import cluster_file
-from rstc.tables import read_table, table_writer
+from rstc.pipelines.predict import predict_file
+from rstc.pipelines.cluster import cluster_file
+from rstc.io.readers import read_table, table_writer
 
 Quick = dict[str, Any]
 
@@ -118,7 +118,7 @@ def test_predicting_the_same_file_gives_the_same_clusters(run: Path, tickets: Pa
 def test_prediction_holds_one_piece_at_a_time(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import weakref
 
-    import rstc.predicting as module
+    import rstc.pipelines.predict as module
 
     stream, seen, most = module.stream_tables, [], 0
 
@@ -168,7 +168,7 @@ def test_an_earlier_run_is_replaced_only_when_asked(run: Path, tickets: Path, qu
 def test_a_run_that_fails_leaves_nothing_but_where_it_was(
     tickets: Path, quick: Quick, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import rstc.model_folder as module
+    import rstc.persistence.model_folder as module
 
     def full_disk(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")

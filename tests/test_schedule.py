@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from rstc.config import Config, make_config
-from rstc.schedule import StopTest, contrast_steps, last_step, renewal_steps
+from rstc.training.schedule import StopTest, contrast_steps, last_step, renewal_steps
 
 
 def test_renewals_are_dense_first_and_sparse_later() -> None:

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError
-from rstc.corrections import apply_edits
-from rstc.predicting import predict_file
+from rstc.pipelines.apply_edits import apply_edits
+from rstc.pipelines.predict import predict_file
 from rstc.representation.loading import load_encoder
 from rstc.results.edits import Log, write_log
-from rstc.results.now import RunNow
-from rstc.run import cluster_file
-from rstc.strangers import Strangers, cut_at, know_strangers, share_at_home
+from rstc.results.corrected_run import RunNow
+from rstc.pipelines.cluster import cluster_file
+from rstc.pseudo_labels.outliers import Strangers, cut_at, know_strangers, share_at_home
 
 
 def at_home(n: int, rng: np.random.Generator) -> np.ndarray:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rstc.errors import InputError
-from rstc.tables import format_of, read_table, stream_tables, table_writer
+from rstc.io.readers import format_of, read_table, stream_tables, table_writer
 
 ODD = 'she said "no", twice'
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rstc import RSTC, InputError, MissingTextWarning
-from rstc.texts import as_texts
+from rstc.io.columns import as_texts
 
 
 def of_polars(texts: list[str | None]) -> Any:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from rstc.errors import InputError
-from rstc.texts import clean, find_text_column, texts_of, with_clusters
+from rstc.io.columns import clean, find_text_column, texts_of, with_clusters
 
 
 def test_the_only_column_with_words_is_taken() -> None:

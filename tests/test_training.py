@@ -15,7 +15,7 @@ from rstc.representation.encoder import Encoder
 from rstc.representation.heads import Centroids
 from rstc.representation.loading import load_encoder
 from rstc.representation.views import drawn_views
-from rstc.training import TrainResult, train
+from rstc.training.trainer import TrainResult, train
 
 
 def run(texts: list[str], quick: dict[str, Any], n_clusters: int = 4, seed: int = 0, **settings: Any) -> TrainResult:

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from rstc.errors import RstcWarning as RstcWarning
     from rstc.errors import TransportWarning as TransportWarning
     from rstc.estimator import RSTC as RSTC
-    from rstc.onnx_model import OnnxModel as OnnxModel
-    from rstc.pairs import augment as augment
-    from rstc.pseudo_labels.transport import Transport as Transport
-    from rstc.pseudo_labels.transport import saot as saot
-    from rstc.representation.augmenters.augmenter import Composed as Composed
+    from rstc.persistence.onnx_model import OnnxModel as OnnxModel
+    from rstc.pipelines.augment import augment as augment
+    from rstc.pseudo_labels.transport.saot import Transport as Transport
+    from rstc.pseudo_labels.transport.saot import saot as saot
+    from rstc.representation.augmenters.base import Composed as Composed
     from rstc.representation.augmenters.contextual import ContextualSubstitution as ContextualSubstitution
     from rstc.representation.augmenters.contextual import LearnedSubstitution as LearnedSubstitution
-    from rstc.representation.augmenters.encoder_space import NearestTexts as NearestTexts
-    from rstc.representation.augmenters.encoder_space import Synonyms as Synonyms
+    from rstc.representation.augmenters.nearest import NearestTexts as NearestTexts
+    from rstc.representation.augmenters.nearest import Synonyms as Synonyms
     from rstc.representation.augmenters.typos import Typos as Typos
-    from rstc.representation.augmenters.words import WordDeletion as WordDeletion
-    from rstc.representation.augmenters.words import WordSwap as WordSwap
+    from rstc.representation.augmenters.word_noise import WordDeletion as WordDeletion
+    from rstc.representation.augmenters.word_noise import WordSwap as WordSwap
     from rstc.saot_clustering import SAOTClustering as SAOTClustering
 
 _HOMES = {

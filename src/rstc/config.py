@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rstc.errors import InputError
-from rstc.representation.recipes import read_recipe
+from rstc.representation.view_specs import read_recipe
 
 Pooling = Literal["mean", "cls", "max", "model"]
 LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-near"]

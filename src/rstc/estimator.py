@@ -16,33 +16,33 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from rstc.asked import Within, asked_clusters
-from rstc.assignment import NO_CLUSTER, Assignment
-from rstc.batches import label_batch
-from rstc.checkpoints import Checkpoints
+from rstc.validation.n_clusters import Within, asked_clusters
+from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.io.batches import label_batch
+from rstc.training.checkpoint_file import Checkpoints
 from rstc.config import Config
-from rstc.drift import Drift, drift
+from rstc.training.drift import Drift, drift
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
-from rstc.hardware import choose_device, choose_precision
-from rstc.history import Watch
-from rstc.knowledge import asked_with_known, read_knowledge, with_equals
-from rstc.memory import Sizes, check_fits
-from rstc.merges import Tree, group_means, groups_of, tree_above, tree_over_means
-from rstc.model_folder import SavedModel, find_folder, load_model, save_model
-from rstc.present import Present
-from rstc.progress import Listener, Progress
-from rstc.pseudo_labels.count import Count, read_count
-from rstc.ranks import ALONE, Ranks, current_ranks
+from rstc.runtime.device import choose_device, choose_precision
+from rstc.training.history import Watch
+from rstc.validation.labels import asked_with_known, read_knowledge, with_equals
+from rstc.runtime.memory import Sizes, check_fits
+from rstc.numerics.hierarchy import Tree, group_means, groups_of, tree_above, tree_over_means
+from rstc.persistence.model_folder import SavedModel, find_folder, load_model, save_model
+from rstc.validation.texts import Present
+from rstc.runtime.progress import Listener, Progress
+from rstc.pseudo_labels.n_clusters import Count, read_count
+from rstc.runtime.distributed import ALONE, Ranks, current_ranks
 from rstc.representation.encoder import Encoder
 from rstc.representation.heads import merged
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
 from rstc.representation.views import Views, drawn_views, given_views
-from rstc.settings import Settings
-from rstc.strangers import Floats, Strangers, know_strangers
+from rstc.params import Settings
+from rstc.pseudo_labels.outliers import Floats, Strangers, know_strangers
 from rstc.telling import TellsAsTables
-from rstc.texts import as_texts
-from rstc.training import Begin, TrainResult, train
+from rstc.io.columns import as_texts
+from rstc.training.trainer import Begin, TrainResult, train
 
 ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
 GUESSED_CLUSTERS = 100  # for the estimate of memory
@@ -333,7 +333,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         return np.bincount(self.labels_[self.labels_ != NO_CLUSTER], minlength=self.n_clusters_).astype(np.float64)
 
     def save(self, folder: str | Path) -> None:
-        """Write the trained model to a folder that `RSTC.load` reads; see `rstc.model_folder` for what is in it."""
+        """Write the trained model to a folder that `RSTC.load` reads; see `rstc.persistence.model_folder` for what is in it."""
         check_is_fitted(self, "network_")
         facts = {
             "class_distribution": self.class_distribution_.tolist(),
@@ -358,7 +358,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         It gives every text a cluster: what `noise` knows of strangers is not in it.
         """
         check_is_fitted(self, "network_")
-        from rstc.exporting import export_onnx
+        from rstc.persistence.onnx_export import export_onnx
 
         told = {"class_distribution": self.class_distribution_.tolist(), "text_column": self.text_column_}
         export_onnx(self.network_.eval(), Path(folder), told)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.estimator import RSTC
-from rstc.extras import from_extra
+from rstc.runtime.optional import from_extra
 
 try:
     from mteb.models.abs_encoder import AbsEncoder

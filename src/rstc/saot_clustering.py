@@ -20,9 +20,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rstc.config import Config
 from rstc.errors import InputError
 from rstc.pseudo_labels.crossfit import EMBEDDING_WEIGHT, discriminant
-from rstc.pseudo_labels.initial import Recipe, first_labels
-from rstc.pseudo_labels.marginals import suggested_eps2
-from rstc.pseudo_labels.transport import saot, transport_near
+from rstc.pseudo_labels.initialization import Recipe, first_labels
+from rstc.pseudo_labels.transport.marginals import suggested_eps2
+from rstc.pseudo_labels.transport.saot import saot, transport_near
 
 Floats = NDArray[np.float64]
 LIFT = 4.0  # radii of the sphere that points are lifted to, beside the farthest point's distance from the mean

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.errors import InputError
-from rstc.results.flat import places
-from rstc.results.frames import MOST_POINTS, cluster_frame, html_of
+from rstc.results.layout import places
+from rstc.report.frames import MOST_POINTS, cluster_frame, html_of
 
 
 class TellsAsTables:

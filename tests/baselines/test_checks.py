@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rstc.baselines.bow import BOW
-from rstc.baselines.checks import checked_texts
+from rstc.baselines.validation import checked_texts
 from rstc.baselines.kmeans_ic import KMeansIC
 from rstc.baselines.sbert import SBERT
 from rstc.baselines.sccl import SCCL

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from rstc.baselines import kmeans_ic
 from rstc.baselines.kmeans_ic import KMeansIC, outliers, reassign, size_change, texts_to_learn
 from rstc.baselines.tfidf import TFIDF
-from rstc.baselines.words import tfidf_matrix
+from rstc.baselines.bag_of_words import tfidf_matrix
 from rstc.errors import InputError
 from rstc.metrics import evaluate
 

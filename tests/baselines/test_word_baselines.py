@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from rstc.baselines.bow import BOW
 from rstc.baselines.tfidf import TFIDF
-from rstc.baselines.words import count_matrix
+from rstc.baselines.bag_of_words import count_matrix
 from rstc.errors import InputError
 from rstc.metrics import evaluate
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from selenium.webdriver.support.select import Select
 
-from rstc.explore import Exploration, ExploreServer
+from rstc.pipelines.server import Exploration, ExploreServer
 from rstc.results.edits import read_log
 
 

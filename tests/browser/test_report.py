@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from rstc.cli.report import add_truth
-from rstc.results.now import RunNow
-from rstc.results.page.render import write_page
+from rstc.results.corrected_run import RunNow
+from rstc.report.html.render import write_page
 from rstc.results.run_folder import read_points, read_summary, write_points
-from rstc.run import cluster_file
+from rstc.pipelines.cluster import cluster_file
 
 PHONE = (500, 900)
 

@@ -15,8 +15,8 @@ import torch
 
 from rstc import RSTC, saot
 from rstc.pseudo_labels import kmeans
-from rstc.pseudo_labels.transport import optimal_transport, transport_near
-from rstc.ranks import Ranks, join_ranks, share_of
+from rstc.pseudo_labels.transport.saot import optimal_transport, transport_near
+from rstc.runtime.distributed import Ranks, join_ranks, share_of
 
 
 def transports(folder: Path, ranks: Ranks) -> None:

@@ -19,8 +19,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from rstc import RSTC, MissingTextWarning
-from rstc.results.now import RunNow
-from rstc.run import cluster_file
+from rstc.results.corrected_run import RunNow
+from rstc.pipelines.cluster import cluster_file
 
 WORKER = Path(__file__).parent / "sharing.py"
 

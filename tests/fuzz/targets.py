@@ -12,10 +12,10 @@ from pathlib import Path
 
 from rstc.errors import InputError
 from rstc.estimator import RSTC
-from rstc.files import sha256
-from rstc.model_folder import _checksum, _files
-from rstc.tables import SUFFIXES, read_table
-from rstc.texts import find_text_column, texts_of
+from rstc.io.atomic import sha256
+from rstc.persistence.model_folder import _checksum, _files
+from rstc.io.readers import SUFFIXES, read_table
+from rstc.io.columns import find_text_column, texts_of
 
 FORMATS = list(SUFFIXES)
 # Where a model's files are changed: the description as it is or signed anew, the heads, and what opens the encoder.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels.count import Candidate, _counted, _peaks, count_clusters, read_count, silhouette
+from rstc.pseudo_labels.n_clusters import Candidate, _counted, _peaks, count_clusters, read_count, silhouette
 
 
 def crowds(sizes: list[int], spread: float = 0.05, seed: int = 0) -> np.ndarray:

@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import normalize
 
-from rstc.nearest import nearest
+from rstc.numerics.nearest import nearest
 from rstc.pseudo_labels import crossfit as module
 from rstc.pseudo_labels.crossfit import Witnesses, crossfit, filled, judged
 

@@ -9,8 +9,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels import initial
-from rstc.pseudo_labels.initial import Recipe, first_labels
+from rstc.pseudo_labels import initialization as initial
+from rstc.pseudo_labels.initialization import Recipe, first_labels
 from rstc.pseudo_labels.words import read_words
 
 AUTO = Recipe("auto", 10, True, True, words=1.0, neighbours=10, rounds=4, eps1=0.5, eps2="auto")

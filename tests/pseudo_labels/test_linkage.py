@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from rstc.merges import groups_of, tree_over_means
+from rstc.numerics.hierarchy import groups_of, tree_over_means
 from rstc.pseudo_labels.linkage import linkage_labels
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rstc.pseudo_labels.marginals import _root, fixed, moving_average, near, penalised
+from rstc.pseudo_labels.transport.marginals import _root, fixed, moving_average, near, penalised
 
 potentials = st.integers(2, 40).flatmap(lambda C: arrays(np.float64, C, elements=st.floats(-300, 300)))
 weights = st.sampled_from([1.0, 0.1, 0.01, 0.001, 1e-5])

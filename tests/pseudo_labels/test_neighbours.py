@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import normalize
 
-from rstc.nearest import nearest
+from rstc.numerics.nearest import nearest
 from rstc.pseudo_labels.neighbours import smoothed, told_by_neighbours
 
 

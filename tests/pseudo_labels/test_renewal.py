@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rstc.pseudo_labels.renewal import TransportedLabels
+from rstc.pseudo_labels.label_sources import TransportedLabels
 
 
 @pytest.fixture

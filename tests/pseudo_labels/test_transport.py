@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rstc.errors import InputError, TransportWarning
-from rstc.pseudo_labels import costs, dual
-from rstc.pseudo_labels.transport import optimal_transport, saot, transport_near
+from rstc.pseudo_labels.transport import costs
+from rstc.pseudo_labels.transport import newton as dual
+from rstc.pseudo_labels.transport.saot import optimal_transport, saot, transport_near
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rstc.errors import InputError
-from rstc.representation.augmenters.augmenter import Augmenter, Composed, Tools, as_augmenter, changed, lasts
-from rstc.representation.augmenters.encoder_space import KnownSynonyms, NearestTexts, Synonyms
-from rstc.representation.augmenters.kept import KeptTexts, key_of
+from rstc.representation.augmenters.base import Augmenter, Composed, Tools, as_augmenter, changed, lasts
+from rstc.representation.augmenters.nearest import KnownSynonyms, NearestTexts, Synonyms
+from rstc.representation.augmenters.cache import KeptTexts, key_of
 from rstc.representation.augmenters.spans import like, words_of
 from rstc.representation.augmenters.typos import BESIDE, Typos, mistyped
-from rstc.representation.augmenters.words import WordDeletion, WordSwap
+from rstc.representation.augmenters.word_noise import WordDeletion, WordSwap
 from rstc.representation.loading import load_encoder
 
 ODD = ["help", "😀😀", "x" * 100_000, " ".join(["parcel"] * 20_000), "4711 v2.0", "Ünïcödé wörds", "a\nb", "don't"]

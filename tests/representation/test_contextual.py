@@ -12,7 +12,7 @@ import torch
 from rstc import RSTC, augment
 from rstc.errors import InputError
 from rstc.representation.augmenters import contextual
-from rstc.representation.augmenters.augmenter import Tools
+from rstc.representation.augmenters.base import Tools
 from rstc.representation.augmenters.contextual import (
     ContextualSubstitution,
     LearnedSubstitution,
@@ -20,8 +20,8 @@ from rstc.representation.augmenters.contextual import (
     chosen_words,
     masked,
 )
-from rstc.representation.augmenters.masked_model import PretrainedModel, WholeWords
-from rstc.representation.augmenters.own_model import learned_model
+from rstc.representation.augmenters.masked_lm import PretrainedModel, WholeWords
+from rstc.representation.augmenters.encoder_mlm import learned_model
 from rstc.representation.loading import load_encoder
 
 FRUITS = ["apples", "pears", "plums", "grapes", "cherries", "lemons"]

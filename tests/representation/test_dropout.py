@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from rstc.representation.dropout import BitDropout, quicken_dropout
+from rstc.representation.fast_dropout import BitDropout, quicken_dropout
 from rstc.representation.loading import load_encoder
 
 

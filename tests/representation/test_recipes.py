@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rstc.errors import InputError
-from rstc.representation.recipes import WAYS, Step, read_recipe, read_view
+from rstc.representation.view_specs import WAYS, Step, read_recipe, read_view
 
 
 def test_both_views_are_made_alike_unless_a_comma_parts_them() -> None:

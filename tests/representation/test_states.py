@@ -15,7 +15,7 @@ from rstc.errors import CacheWarning
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.shelf import StateShelf
-from rstc.representation.states import StateCache
+from rstc.representation.hidden_state_cache import StateCache
 
 TEXTS = ["parcel late", "refund money bank returned", "parcel late", "soup onion garlic", "code", "email locked"]
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from rstc.representation import teaching
+from rstc.representation import head_training as teaching
 from rstc.representation.heads import ClusteringNetwork
-from rstc.representation.teaching import give_head_start, teach_by_heart
+from rstc.representation.head_training import give_head_start, teach_by_heart
 
 
 @pytest.fixture

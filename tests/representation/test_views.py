@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rstc.errors import InputError
-from rstc.representation.augmenters.augmenter import Tools
-from rstc.representation.augmenters.words import WordDeletion
+from rstc.representation.augmenters.base import Tools
+from rstc.representation.augmenters.word_noise import WordDeletion
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.views import Cutoff, drawn_views, given_views

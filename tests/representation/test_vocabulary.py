@@ -9,7 +9,7 @@ from torch import nn
 
 from rstc.representation import encoder as encoder_module
 from rstc.representation.loading import load_encoder
-from rstc.representation.vocabulary import looked_up_once, plain_embedding
+from rstc.representation.embedding_lookup import looked_up_once, plain_embedding
 
 TEXTS = ["parcel late", "refund money bank returned", "parcel parcel", "a"]
 

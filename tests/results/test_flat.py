@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rstc.results import flat
-from rstc.results.flat import FURTHEST, places
+from rstc.results import layout as flat
+from rstc.results.layout import FURTHEST, places
 
 
 def groups(sizes: list[int], seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

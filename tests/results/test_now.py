@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rstc import InputError
-from rstc.results.now import RunNow
+from rstc.results.corrected_run import RunNow
 
 
 @pytest.fixture

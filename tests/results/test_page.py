@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rstc.results.now import RunNow
-from rstc.results.page.render import page
+from rstc.results.corrected_run import RunNow
+from rstc.report.html.render import page
 
 HOSTILE = "</script><script>alert(1)</script><!-- <img src=x onerror=alert(2)> \u2028 ]]>"
 

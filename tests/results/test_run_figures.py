@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rstc.results.figures import write_figures
-from rstc.results.now import RunNow
+from rstc.report.figures import write_figures
+from rstc.results.corrected_run import RunNow
 
 
 def test_map_sizes_and_curves_are_drawn_twice_the_same(finished_run: Path, tmp_path: Path) -> None:

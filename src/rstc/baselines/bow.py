@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from rstc.baselines.checks import checked_texts
-from rstc.baselines.words import count_matrix, sparse_kmeans
+from rstc.baselines.validation import checked_texts
+from rstc.baselines.bag_of_words import count_matrix, sparse_kmeans
 
 
 class BOW(ClusterMixin, BaseEstimator):

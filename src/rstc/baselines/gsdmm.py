@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from rstc.baselines.checks import checked_texts
-from rstc.baselines.words import count_matrix
+from rstc.baselines.validation import checked_texts
+from rstc.baselines.bag_of_words import count_matrix
 
 
 class GSDMM(ClusterMixin, BaseEstimator):

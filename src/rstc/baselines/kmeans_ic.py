@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
 
-from rstc.baselines.checks import checked_texts
-from rstc.baselines.words import sparse_kmeans, tfidf_matrix
+from rstc.baselines.validation import checked_texts
+from rstc.baselines.bag_of_words import sparse_kmeans, tfidf_matrix
 from rstc.errors import InputError
 
 

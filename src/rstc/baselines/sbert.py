@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.preprocessing import normalize
 
-from rstc.baselines.checks import checked_texts
-from rstc.hardware import choose_device, choose_precision
+from rstc.baselines.validation import checked_texts
+from rstc.runtime.device import choose_device, choose_precision
 from rstc.pseudo_labels.kmeans import kmeans_labels
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from torch import Tensor, nn
 
-from rstc.baselines.checks import checked_texts
+from rstc.baselines.validation import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
 from rstc.errors import InputError
-from rstc.hardware import choose_device, choose_precision, seeded
-from rstc.history import Watch
+from rstc.runtime.device import choose_device, choose_precision, seeded
+from rstc.training.history import Watch
 from rstc.pseudo_labels.kmeans import kmeans_labels
-from rstc.representation.augmenters.words import WordDeletion
+from rstc.representation.augmenters.word_noise import WordDeletion
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.losses import instance_contrast
-from rstc.representation.states import StateCache
+from rstc.representation.hidden_state_cache import StateCache
 from rstc.representation.views import GivenViews
 
 

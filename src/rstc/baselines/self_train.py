@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rstc.baselines.checks import checked_texts
+from rstc.baselines.validation import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
 from rstc.baselines.word_vectors import scaled, sif_vectors, word_ids, word_vectors
-from rstc.hardware import seeded
+from rstc.runtime.device import seeded
 from rstc.pseudo_labels.kmeans import kmeans_labels
 
 ROWS_A_PIECE = 4096  # of texts that are only looked at; the widest layer of more would need too much memory

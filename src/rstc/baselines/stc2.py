@@ -15,9 +15,9 @@ from sklearn.utils.extmath import randomized_svd
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rstc.baselines.checks import checked_texts
+from rstc.baselines.validation import checked_texts
 from rstc.baselines.word_vectors import scaled, word_ids, word_vectors
-from rstc.hardware import seeded
+from rstc.runtime.device import seeded
 from rstc.pseudo_labels.kmeans import kmeans_labels
 
 LSI_DIM = 200  # LPI is solved in the space of this many singular vectors

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from rstc.baselines.checks import checked_texts
-from rstc.baselines.words import sparse_kmeans, tfidf_matrix
+from rstc.baselines.validation import checked_texts
+from rstc.baselines.bag_of_words import sparse_kmeans, tfidf_matrix
 
 
 class TFIDF(ClusterMixin, BaseEstimator):

@@ -15,8 +15,8 @@ import pandas as pd
 from rstc.benchmark.variants import noisy, stratified, uneven
 from rstc.config import Imbalance
 from rstc.errors import InputError
-from rstc.files import user_cache
-from rstc.representation.augmenters.words import WordDeletion
+from rstc.io.atomic import user_cache
+from rstc.representation.augmenters.word_noise import WordDeletion
 
 DELETED_SHARE = 0.1  # of the words, in the views of sets that come without views
 

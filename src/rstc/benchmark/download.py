@@ -12,7 +12,7 @@ import pandas as pd
 
 from rstc.benchmark.datasets import Dataset, checksum_of, dataset
 from rstc.errors import InputError
-from rstc.files import replaced_file
+from rstc.io.atomic import replaced_file
 
 TIMEOUT = 60.0  # seconds without an answer
 MOST_BYTES = 64 * 2**20  # many times the largest set; more is something else

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from rstc.benchmark.datasets import DATASETS, SMALL_SETS
 from rstc.benchmark.methods import METHODS, SCHEDULED
 from rstc.errors import InputError
-from rstc.files import replaced_file
+from rstc.io.atomic import replaced_file
 
 Runs = Sequence[dict[str, Any]]
 

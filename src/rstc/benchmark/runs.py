@@ -30,11 +30,11 @@ from rstc.benchmark.maps import flat_map
 from rstc.benchmark.methods import make_estimator, method, settings_of, without_own
 from rstc.benchmark.store import Job, Store
 from rstc.errors import InputError, RstcWarning, first_line
-from rstc.files import check_writable, replaced_file, user_cache
-from rstc.hardware import use_granted_cores
+from rstc.io.atomic import check_writable, replaced_file, user_cache
+from rstc.runtime.device import use_granted_cores
 from rstc.metrics import evaluate
 from rstc.representation.shelf import fingerprint
-from rstc.versions import machine, peak_memory, versions
+from rstc.runtime.environment import machine, peak_memory, versions
 
 MAPPED = ("sbert", "rstc-c", "rstc-i", "rstc-paper")  # whose representations the paper's t-SNE figure shows
 

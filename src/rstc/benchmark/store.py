@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rstc.errors import InputError
-from rstc.files import replaced_file
+from rstc.io.atomic import replaced_file
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import augment, benchmark, cluster, correct, evaluate, export, info, predict, report, update
-from rstc.cli.speaking import say
+from rstc.cli import augment, benchmark, cluster, evaluate, export, info, predict, report, update
+from rstc.cli import edit as correct
+from rstc.cli.messages import say
 from rstc.errors import InputError, RstcWarning
 
 app = typer.Typer(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rstc.cli.options import Device, Encoding, Format, TextColumn, note_plain_input
-from rstc.representation.recipes import IN_THE_ENCODER, TO_WRITE, WAYS
+from rstc.representation.view_specs import IN_THE_ENCODER, TO_WRITE, WAYS
 
 EXAMPLES_SHOWN = 5
 WAYS_LISTED = "\n\n".join(f"`{way}`: {what}" for way, what in WAYS.items() if way not in IN_THE_ENCODER)
@@ -46,7 +46,7 @@ def augment(
 
     note_plain_input(file, format)
     with shown_progress() as listener:
-        from rstc.run import augment_file
+        from rstc.pipelines.cluster import augment_file
 
         made = augment_file(
             file,

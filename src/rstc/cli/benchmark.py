@@ -133,7 +133,7 @@ def table(
     from rstc.benchmark.datasets import DATASETS
     from rstc.benchmark.store import Store
     from rstc.benchmark.tables import render, result_table
-    from rstc.files import replaced_file
+    from rstc.io.atomic import replaced_file
 
     runs = Store(store).runs()
     if not runs:

@@ -158,10 +158,10 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
 
     note_plain_input(file, options.get("format"))
     with shown_progress() as listener:
-        from rstc.ranks import told_when_one_ends
+        from rstc.runtime.distributed import told_when_one_ends
         from rstc.results.run_folder import REPORT
-        from rstc.run import cluster_file
-        from rstc.stopping import Stopping
+        from rstc.pipelines.cluster import cluster_file
+        from rstc.runtime.signals import Stopping
 
         stopping = Stopping()
         with told_when_one_ends() as ranks, stopping.listening() if ranks.alone else nullcontext():

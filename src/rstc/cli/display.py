@@ -14,9 +14,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from rstc.cli.speaking import is_speaker
-from rstc.progress import Listener
-from rstc.stopping import Stopped
+from rstc.cli.messages import is_speaker
+from rstc.runtime.progress import Listener
+from rstc.runtime.signals import Stopped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def shown_progress() -> Iterator[Listener]:
     try:
         with _shown() as listen:
             listen("load", 0, 0)
-            from rstc.hardware import use_granted_cores  # it loads torch, which takes a while
+            from rstc.runtime.device import use_granted_cores  # it loads torch, which takes a while
 
             use_granted_cores()
             yield listen

@@ -35,8 +35,8 @@ def evaluate(
 
     from rstc.cli.display import notes, output
     from rstc.metrics import evaluate as score
-    from rstc.tables import format_of, read_table
-    from rstc.texts import find_text_column, texts_of
+    from rstc.io.readers import format_of, read_table
+    from rstc.io.columns import find_text_column, texts_of
 
     table = read_table(file, format_of(file, format), encoding)
     columns = [texts_of(table, find_text_column(table, name)) for name in (truth, cluster_column)]

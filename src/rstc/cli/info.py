@@ -25,8 +25,8 @@ def info(
         rstc info run
     """
     from rstc.cli.display import cluster_table, output
-    from rstc.model_folder import read_description
-    from rstc.results.now import RunNow
+    from rstc.persistence.model_folder import read_description
+    from rstc.results.corrected_run import RunNow
     from rstc.results.run_folder import SUMMARY, find_model, read_summary
 
     description = read_description(find_model(folder))

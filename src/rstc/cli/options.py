@@ -33,7 +33,7 @@ GuardFormulas = Annotated[
 def note_guarded(asked: bool, format: str) -> None:
     """Tell that cells were guarded, or that there was nothing to guard."""
     from rstc.cli.display import output
-    from rstc.formulas import SPREADSHEETS
+    from rstc.io.csv_injection import SPREADSHEETS
 
     if asked and format in SPREADSHEETS:
         said = "Cells that begin with = + - @ or an apostrophe were written with an apostrophe in front"

@@ -60,7 +60,7 @@ def predict(
     """
     os.environ.setdefault(*FEW_SHAPES)
     from rstc.cli.display import output, shown_progress
-    from rstc.remote import is_address
+    from rstc.io.remote import is_address
 
     if engine not in ("local", "ray"):
         raise InputError(f"--engine is local or ray, got {engine!r}")
@@ -72,7 +72,7 @@ def predict(
         return
     note_plain_input(file, format)
     with shown_progress() as listener:
-        from rstc.predicting import predict_file
+        from rstc.pipelines.predict import predict_file
 
         rows, texts = predict_file(
             folder,
@@ -85,7 +85,7 @@ def predict(
             guard_formulas=guard_formulas,
             listener=listener,
         )
-        from rstc.tables import format_of
+        from rstc.io.readers import format_of
     note_guarded(guard_formulas, format_of(out))
     output.print(f"{rows:,} rows written to {out}{_without_text(rows, texts)}", highlight=False, markup=False)
 
@@ -105,11 +105,11 @@ def _predict_many(
     from rstc.cli.display import output, shown_progress
 
     with shown_progress() as listener:
-        from rstc.predicting import predict_files
+        from rstc.pipelines.predict import predict_files
 
         by = None
         if engine == "ray":
-            from rstc.by_ray import ray_engine
+            from rstc.pipelines.predict_ray import ray_engine
 
             by = ray_engine(workers)
         done = predict_files(

@@ -26,7 +26,7 @@ def report(
         rstc report run --truth topic
     """
     from rstc.cli.display import output
-    from rstc.results.page.render import write_page
+    from rstc.report.html.render import write_page
 
     written = write_page(folder) if truth is None else add_truth(folder, truth)
     output.print(f"Written to {written}", highlight=False, markup=False, soft_wrap=True)
@@ -35,10 +35,10 @@ def report(
 def add_truth(folder: Path, column: str) -> Path:
     """Compare the clusters that a run found with true classes, in its summary and on its page; return the page."""
     from rstc.metrics import confusion, evaluate
-    from rstc.results.now import RunNow
-    from rstc.results.page.render import write_page
+    from rstc.results.corrected_run import RunNow
+    from rstc.report.html.render import write_page
     from rstc.results.run_folder import read_rows, write_summary
-    from rstc.texts import find_text_column, texts_of
+    from rstc.io.columns import find_text_column, texts_of
 
     run = RunNow.read(folder)
     table = read_rows(folder, run.summary["input"], run.points)
@@ -73,8 +73,8 @@ def figures(
         rstc figures run --out pictures
     """
     from rstc.cli.display import output
-    from rstc.results.figures import write_figures
-    from rstc.results.now import RunNow
+    from rstc.report.figures import write_figures
+    from rstc.results.corrected_run import RunNow
 
     for path in write_figures(RunNow.read(folder), out):
         output.print(str(path), highlight=False, markup=False, soft_wrap=True)

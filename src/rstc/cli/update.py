@@ -28,7 +28,7 @@ def update(
     from rstc.cli.display import cluster_table, output, shown_progress
 
     with shown_progress() as listener:
-        from rstc.run import update_run
+        from rstc.pipelines.cluster import update_run
 
         summary = update_run(folder, file, encoding=encoding, listener=listener)
     output.print(cluster_table(summary["clusters"]))

@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import log_softmax, softmax
 
 from rstc.pseudo_labels.neighbours import summed
-from rstc.pseudo_labels.transport import Transport, saot
+from rstc.pseudo_labels.transport.saot import Transport, saot
 
 FOLDS = 3
 LEAST_SHRINKAGE = 0.1  # of the covariance towards a sphere; more where there are few texts for its dimensions

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 from torch import Tensor
 
-from rstc.ranks import ALONE, Ranks, own_rows, own_slice
+from rstc.runtime.distributed import ALONE, Ranks, own_rows, own_slice
 
 TEXTS_TO_COMPETE_ON = 20_000
 CLUSTERS_TO_START = 100  # over all runs that swap: where clusters are many, a run has as many chances to swap

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from rstc.merges import group_means, groups_of, tree_over_means
+from rstc.numerics.hierarchy import group_means, groups_of, tree_over_means
 from rstc.pseudo_labels.kmeans import fitted
 
 MICRO_CLUSTERS = 1500

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rstc.errors import InputError
-from rstc.hardware import map_on_cores
-from rstc.representation.dropout import quicken_dropout
-from rstc.representation.layers import Cut
-from rstc.representation.pieces import LONGEST_TEXT, TOKENS_A_PIECE, by_length, padded_ids, pieces
-from rstc.representation.vocabulary import looked_up_once, plain_embedding
+from rstc.runtime.device import map_on_cores
+from rstc.representation.fast_dropout import quicken_dropout
+from rstc.representation.split_encoder import Cut
+from rstc.representation.padding import LONGEST_TEXT, TOKENS_A_PIECE, by_length, padded_ids, pieces
+from rstc.representation.embedding_lookup import looked_up_once, plain_embedding
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from rstc.errors import InputError, first_line
-from rstc.files import sha256
+from rstc.io.atomic import sha256
 from rstc.representation.encoder import Encoder, quiet
-from rstc.representation.trusted import check_encoder
+from rstc.representation.folder_checks import check_encoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from rstc.errors import InputError
-from rstc.files import replaced_folder
+from rstc.io.atomic import replaced_folder
 from rstc.representation.encoder import Encoder, States
 
 logger = logging.getLogger("rstc")

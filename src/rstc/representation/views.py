@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.representation.augmenters.augmenter import (
+from rstc.representation.augmenters.base import (
     Augmenter,
     Composed,
     Tools,
@@ -25,10 +25,10 @@ from rstc.representation.augmenters.augmenter import (
     prepared,
 )
 from rstc.representation.augmenters.contextual import ContextualSubstitution, LearnedSubstitution
-from rstc.representation.augmenters.encoder_space import NearestTexts, Synonyms
+from rstc.representation.augmenters.nearest import NearestTexts, Synonyms
 from rstc.representation.augmenters.typos import Typos
-from rstc.representation.augmenters.words import WordDeletion, WordSwap
-from rstc.representation.recipes import IN_THE_ENCODER, Step, Steps, read_recipe, read_view
+from rstc.representation.augmenters.word_noise import WordDeletion, WordSwap
+from rstc.representation.view_specs import IN_THE_ENCODER, Step, Steps, read_recipe, read_view
 
 TokenSequence = NDArray[Any]  # (L,) ids or (L, D) states
 Mask = NDArray[np.bool_] | slice  # which tokens of a sequence stay

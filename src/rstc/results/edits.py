@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.files import replaced_file
-from rstc.texts import clean
+from rstc.io.atomic import replaced_file
+from rstc.io.columns import clean
 
 EDITS = "edits.json"
 FORMAT_VERSION = 1

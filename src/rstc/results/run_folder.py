@@ -22,14 +22,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rstc.checkpoints import check_ours
+from rstc.training.checkpoint_file import check_ours
 from rstc.errors import InputError
-from rstc.files import check_writable, clear_leftovers, replaced_file, replaced_folder
-from rstc.formulas import SPREADSHEETS, with_formulas
+from rstc.io.atomic import check_writable, clear_leftovers, replaced_file, replaced_folder
+from rstc.io.csv_injection import SPREADSHEETS, with_formulas
 from rstc.results.edits import EDITS, read_log
-from rstc.results.flat import Places
-from rstc.tables import SUFFIXES, read_table, table_writer
-from rstc.texts import texts_of
+from rstc.results.layout import Places
+from rstc.io.readers import SUFFIXES, read_table, table_writer
+from rstc.io.columns import texts_of
 
 SUMMARY = "summary.json"
 MODEL = "model"

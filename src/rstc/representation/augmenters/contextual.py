@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.files import user_cache
-from rstc.hardware import choose_device
-from rstc.representation.augmenters.augmenter import Advance, Augmenter, Tools, check_share
-from rstc.representation.augmenters.kept import KeptTexts, key_of
-from rstc.representation.augmenters.masked_model import MaskedModel, PretrainedModel, identity_of
-from rstc.representation.augmenters.own_model import learned_model
+from rstc.io.atomic import user_cache
+from rstc.runtime.device import choose_device
+from rstc.representation.augmenters.base import Advance, Augmenter, Tools, check_share
+from rstc.representation.augmenters.cache import KeptTexts, key_of
+from rstc.representation.augmenters.masked_lm import MaskedModel, PretrainedModel, identity_of
+from rstc.representation.augmenters.encoder_mlm import learned_model
 from rstc.representation.augmenters.spans import LONGEST_WORD, Span, like, replaced, words_of
 from rstc.representation.encoder import Encoder
 from rstc.representation.shelf import fingerprint

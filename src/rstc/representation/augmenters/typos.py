@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rstc.representation.augmenters.augmenter import check_share
+from rstc.representation.augmenters.base import check_share
 from rstc.representation.augmenters.spans import replaced, words_of
 
 KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
