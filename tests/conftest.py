@@ -15,7 +15,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # others' way. Set before torch is imported, which reads it once.
     os.environ["OMP_NUM_THREADS"] = "1"
 
-from tiny import build_tiny_encoder, make_texts
+from tiny_encoder import build_tiny_encoder, make_texts
 
 DESKTOP = (1300, 900)
 

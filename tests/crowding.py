@@ -8,7 +8,7 @@ import sys
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-from forking import ended, load_libraries, started
+from fork_server import ended, load_libraries, started
 
 if __name__ == "__main__":
     asked = json.loads(sys.argv[1])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-from forking import ended, load_libraries, started
+from fork_server import ended, load_libraries, started
 
 
 def killed(process: int, moment: float | str, out: Path) -> int:

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from rstc import InputError, SAOTClustering
-from tiny import make_texts
+from tiny_encoder import make_texts
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from rstc.baselines.dec import soft_assignment
 from rstc.baselines.self_train import SelfTrain
 from rstc.errors import InputError
 from rstc.metrics import evaluate
-from tiny import TOPICS, make_texts
+from tiny_encoder import TOPICS, make_texts
 
 SMALL = {"random_state": 0, "layers": (64, 64, 128, 10), "batch_size": 32, "max_steps": 60, "renew_every": 20}
 

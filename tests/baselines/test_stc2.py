@@ -11,7 +11,7 @@ from sklearn.base import clone
 from rstc.baselines.stc2 import STC2, _TextNetwork, binary_codes, lpi, neighbour_graph
 from rstc.errors import InputError
 from rstc.metrics import evaluate
-from tiny import TOPICS, make_texts
+from tiny_encoder import TOPICS, make_texts
 
 
 def test_neighbours_are_weighted_by_the_heat_kernel() -> None:

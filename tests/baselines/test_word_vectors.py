@@ -8,7 +8,7 @@ from scipy import sparse
 
 from rstc.baselines.word_vectors import cooccurrences, shifted_ppmi, sif_vectors, tokenize, word_ids, word_vectors
 from rstc.errors import InputError
-from tiny import TOPICS, make_texts
+from tiny_encoder import TOPICS, make_texts
 
 
 def test_words_are_lower_case_and_may_have_one_letter() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from forking import rstc
+from fork_server import rstc
 from rstc.cli import main
 
 

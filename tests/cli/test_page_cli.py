@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from forking import rstc
+from fork_server import rstc
 from rstc.cli import main
 from rstc.results.edits import Log, read_log, write_log
 

@@ -91,7 +91,7 @@ def _sign(model: Path) -> None:
 
 def save_tiny_model(folder: Path) -> Path:
     """Train and save a tiny model."""
-    from tiny import build_tiny_encoder, make_texts
+    from tiny_encoder import build_tiny_encoder, make_texts
 
     texts = make_texts({"parcel": 20, "password": 20})[0]
     encoder = build_tiny_encoder(folder)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rstc import RSTC
-from tiny import make_texts
+from tiny_encoder import make_texts
 
 mteb = pytest.importorskip("mteb")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from forking import rstc
+from fork_server import rstc
 from rstc import RSTC, InputError
-from tiny import make_texts
+from tiny_encoder import make_texts
 
 
 @pytest.fixture
