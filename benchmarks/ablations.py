@@ -1,44 +1,75 @@
-"""Run what the tables of our default are made of: its steps one by one, noise, uneven sizes. Goes on where it stopped.
+"""Runs of the default with one of its parts changed, on noisy and on imbalanced data, beside k-means.
 
-python benchmarks/default.py --data DIR [--jobs 2] [--part starts|ablations|noise|uneven]
+    python benchmarks/ablations.py --data DIR [--jobs 2] [--part starts|ablations|noise|uneven]
+
+Runs are stored in results/paper; stored runs are not repeated.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from typing import Any
 
-from rstc.benchmark.datasets import NOISY_SETS, SMALL_SETS, UNEVEN_SETS, WHOLE_SETS
-from rstc.benchmark.runs import News, jobs_for, run_all
+from measuring import PAPER_RUNS, make_parser, print_outcome
+from rstc.benchmark.datasets import IMBALANCED_DATASETS, NOISY_DATASETS, PAPER_DATASETS, SMALL_DATASETS
+from rstc.benchmark.runs import make_jobs, run_jobs
 from rstc.benchmark.store import Job, Store
-from store_tables import ABLATIONS, LINKAGE, OURS, STARTS, STORE
 
-SEEDS = 3  # of the comparisons with k-means; the steps are shown on one
+OURS = "rstc"
+SEEDS = 3  # of the comparisons with k-means; the ablations have one
+
+# Initial labels from the frozen encoder, from plain k-means or linkage to those of the default.
+_FROZEN = {"trainable_layers": 0}
+_WITHOUT_ROUNDS = {**_FROZEN, "rounds": 0}
+_WITHOUT_WORDS = {**_WITHOUT_ROUNDS, "words": 0.0}
+_PLAIN = {**_WITHOUT_WORDS, "neighbours": 0}
+LINKAGE = {**_PLAIN, "start": "linkage"}
+STARTS: list[tuple[str, dict[str, Any]]] = [
+    ("k-means", {**_PLAIN, "start": "kmeans", "swaps": False}),
+    ("k-means with neighbours", {**_WITHOUT_WORDS, "start": "kmeans", "swaps": False}),
+    ("k-means with neighbours and words", {**_WITHOUT_ROUNDS, "start": "kmeans", "swaps": False}),
+    ("the same with swaps", {**_WITHOUT_ROUNDS, "start": "kmeans"}),
+    ("the same with rounds", {**_FROZEN, "start": "kmeans"}),
+    ("average linkage", LINKAGE),
+    ("linkage with neighbours", {**_WITHOUT_WORDS, "start": "linkage"}),
+    ("linkage with neighbours and words", {**_WITHOUT_ROUNDS, "start": "linkage"}),
+    ("the same with rounds", {**_FROZEN, "start": "linkage"}),
+    ("what the data choose, with rounds", _FROZEN),
+]
+ABLATIONS: list[tuple[str, dict[str, Any]]] = [
+    ("the default", {}),
+    ("k-means as the only start", {"start": "kmeans"}),
+    ("linkage as the only start", {"start": "linkage"}),
+    ("no words", {"words": 0.0}),
+    ("no neighbours", {"neighbours": 0}),
+    ("no swaps", {"swaps": False}),
+    ("one run of k-means", {"kmeans_starts": 1}),
+    ("no rounds", {"rounds": 0}),
+    ("8 rounds", {"rounds": 8}),
+    ("eps2 = 0.1", {"eps2": 0.1}),
+    ("labels by transport of predictions", {"labels": "saot", "renewals": 6}),
+    ("the encoder frozen", _FROZEN),
+]
 
 
-def jobs() -> dict[str, list[Job]]:
-    """Return the runs of each part."""
+def make_parts() -> dict[str, list[Job]]:
+    """Make the jobs of each part."""
     return {
-        "starts": jobs_for(WHOLE_SETS, [OURS], 1, [changes for _, changes in STARTS]),
-        "ablations": jobs_for(SMALL_SETS, [OURS], 1, [changes for _, changes in ABLATIONS]),
-        "noise": jobs_for(NOISY_SETS, ["sbert", OURS], SEEDS),
-        "uneven": jobs_for(UNEVEN_SETS, ["sbert", OURS], SEEDS) + jobs_for(UNEVEN_SETS, [OURS], SEEDS, [LINKAGE]),
+        "starts": make_jobs(PAPER_DATASETS, [OURS], 1, [changes for _, changes in STARTS]),
+        "ablations": make_jobs(SMALL_DATASETS, [OURS], 1, [changes for _, changes in ABLATIONS]),
+        "noise": make_jobs(NOISY_DATASETS, ["sbert", OURS], SEEDS),
+        "uneven": make_jobs(IMBALANCED_DATASETS, ["sbert", OURS], SEEDS)
+        + make_jobs(IMBALANCED_DATASETS, [OURS], SEEDS, [LINKAGE]),
     }
 
 
-def tell(news: News) -> None:
-    if news.result is not None or news.problem:
-        print(news.sentence(), flush=True)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--part", choices=jobs(), action="append")
-    asked = parser.parse_args()
-    for part in asked.part or jobs():
-        run_all(jobs()[part], Store(STORE), asked.data, tell, at_a_time=asked.jobs)
+    parts = make_parts()
+    parser = make_parser(__doc__)
+    parser.add_argument("--jobs", type=int, default=1, help="number of runs at the same time")
+    parser.add_argument("--part", choices=parts, action="append", help="default: all")
+    options = parser.parse_args()
+    for part in options.part or parts:
+        run_jobs(parts[part], Store(PAPER_RUNS), options.data, print_outcome, n_parallel=options.jobs)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
-"""Texts a second, against SentenceTransformer.encode, and against what the machine's arithmetic allows.
+"""Texts encoded per second, beside SentenceTransformer.encode and the limit of the machine's matrix products.
 
-    python benchmarks/encode.py --data DIR [--set stackoverflow] [--texts 8000] [--rounds 3]
-    python benchmarks/encode.py --data DIR --backends onnx openvino    (needs onnx, onnxscript, onnxruntime, openvino)
+    python benchmarks/encoding_speed.py --data DIR [--set stackoverflow] [--texts 8000] [--rounds 3]
+    python benchmarks/encoding_speed.py --data DIR --backends onnx openvino
 
-From strings to embeddings, tokenising included; rounds take turns, figures are medians. The arithmetic of a text is
-that of its own tokens in the layers' matrix products; the machine's limit is its best rate in matrix products,
-measured in the same run. Labels are the clusters of k-means centres found in our embeddings: how many texts get
-another one from another backend's embeddings tells whether it may stand in.
+The backends need onnx, onnxscript, onnxruntime and openvino. Times are medians from strings to embeddings, with
+tokenisation; encoders take turns. The operations of a text are those of its own tokens in the layers' matrix products;
+the limit is the best rate of matrix products, measured in the same run. `equal_labels` is the share of texts whose
+nearest k-means centre is the same as with our embeddings. Rows are written to results/encoding_speed.json.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,41 +21,43 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from measuring import RESULTS, ResultFile, circumstances
-from rstc.benchmark.datasets import read
-from rstc.pseudo_labels.kmeans import kmeans_labels
+from measuring import ResultFile, compare_times, default_encoder, make_parser
+from rstc.benchmark.datasets import read_table
+from rstc.pseudo_labels.kmeans import fit_kmeans
 from rstc.representation.encoder import Encoder
-from rstc.representation.loading import embedded_folder, load_encoder
+from rstc.representation.loading import get_bundled_folder
 
 Embed = Callable[[list[str]], np.ndarray]
 
 
-def matmul_limit(seconds: float = 1.0) -> float:
-    """Return the most floating-point operations a second of float32 matrix products of several shapes."""
+def measure_matmul_limit(seconds: float = 1.0) -> float:
+    """Measure the highest rate of float32 matrix products of several shapes, in operations per second."""
     best = 0.0
     for m, k, n in ((2048, 2048, 2048), (4096, 1024, 1024), (1024, 384, 1536), (1024, 1536, 384)):
         A, B = torch.randn(m, k), torch.randn(k, n)
         A @ B
-        start, times = time.perf_counter(), 0
+        start, n_products = time.perf_counter(), 0
         while time.perf_counter() - start < seconds:
             A @ B
-            times += 1
-        best = max(best, 2 * m * k * n * times / (time.perf_counter() - start))
+            n_products += 1
+        best = max(best, 2 * m * k * n * n_products / (time.perf_counter() - start))
     return best
 
 
-def arithmetic(encoder: Encoder, tokens: list[Any]) -> float:
-    """Return the floating-point operations of the layers' matrix products for these texts, without padding."""
+def count_operations(encoder: Encoder, tokens: list[Any]) -> float:
+    """Count the floating-point operations of the layers' matrix products for texts, without padding."""
     config: Any = encoder.model[0].config
     D, inner, layers = config.hidden_size, config.intermediate_size, config.num_hidden_layers
     lengths = np.array([len(row) for row in tokens], dtype=float)
-    products = 2 * (4 * D * D + 2 * D * inner) * lengths  # queries, keys, values, output; the two of the middle
+    products = (
+        2 * (4 * D * D + 2 * D * inner) * lengths
+    )  # query, key, value and output; the two of the feed-forward layer
     attention = 2 * 2 * D * lengths**2
     return float(layers * (products + attention).sum())
 
 
-class Exported:
-    """The encoder in another runtime, fed with our length-sorted batches."""
+class ExportedEncoder:
+    """The encoder in another runtime, with our length-sorted batches."""
 
     def __init__(self, encoder: Encoder, backend: str) -> None:
         self.encoder, self.run = encoder, {"onnx": self._onnx, "openvino": self._openvino}[backend](encoder)
@@ -73,12 +74,12 @@ class Exported:
         return E
 
     @staticmethod
-    def _model_file(encoder: Encoder) -> Path:
+    def _export_onnx(encoder: Encoder) -> Path:
         path = Path(tempfile.mkdtemp()) / "encoder.onnx"
         bert = encoder.model[0].auto_model.eval()
         ids, mask = torch.full((2, 8), 100), torch.ones(2, 8, dtype=torch.long)
 
-        class States(torch.nn.Module):
+        class LastHiddenState(torch.nn.Module):
             def __init__(self) -> None:
                 super().__init__()
                 self.bert = bert
@@ -88,7 +89,7 @@ class Exported:
 
         shape = {0: torch.export.Dim("batch", min=1, max=8192), 1: torch.export.Dim("length", min=2, max=512)}
         torch.onnx.export(
-            States(),
+            LastHiddenState(),
             (ids, mask),
             path,
             input_names=["input_ids", "attention_mask"],
@@ -103,70 +104,61 @@ class Exported:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
-        session = onnxruntime.InferenceSession(self._model_file(encoder), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(self._export_onnx(encoder), options, providers=["CPUExecutionProvider"])
         return lambda ids, mask: session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
 
     def _openvino(self, encoder: Encoder) -> Callable[..., np.ndarray]:
         import openvino
 
         threads = {"INFERENCE_NUM_THREADS": torch.get_num_threads(), "INFERENCE_PRECISION_HINT": "f32"}
-        model = openvino.Core().compile_model(self._model_file(encoder), "CPU", threads)
+        model = openvino.Core().compile_model(self._export_onnx(encoder), "CPU", threads)
         return lambda ids, mask: model([ids, mask])[0]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--set", default="stackoverflow")
-    parser.add_argument("--texts", type=int, default=8000)
+    parser = make_parser(__doc__)
+    parser.add_argument("--set", default="stackoverflow", help="name of the data set")
+    parser.add_argument("--texts", type=int, default=8000, help="number of texts")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--backends", nargs="*", default=[], choices=["onnx", "openvino"])
-    given = parser.parse_args()
-    table = read(given.set, given.data)
-    texts, n_clusters = table.text.tolist()[: given.texts], table.label.nunique()
-    encoder = load_encoder(None, "mean", 32)
-    theirs = SentenceTransformer(str(embedded_folder()), device="cpu", local_files_only=True)
-    theirs.max_seq_length = 32
+    options = parser.parse_args()
+    table = read_table(options.set, options.data)
+    texts, n_clusters = table.text.tolist()[: options.texts], table.label.nunique()
+    encoder = default_encoder()
+    reference = SentenceTransformer(str(get_bundled_folder()), device="cpu", local_files_only=True)
+    reference.max_seq_length = 32
     encoders: dict[str, Embed] = {
         "rstc": lambda texts: encoder.embed(encoder.tokenize(texts)).numpy(),
-        "SentenceTransformer.encode": lambda texts: theirs.encode(texts, show_progress_bar=False),
-        **{backend: Exported(encoder, backend) for backend in given.backends},
+        "SentenceTransformer.encode": lambda texts: reference.encode(texts, show_progress_bar=False),
+        **{backend: ExportedEncoder(encoder, backend) for backend in options.backends},
     }
-    spent: dict[str, list[float]] = {name: [] for name in encoders}
-    limits, embedded = [], {}
-    for embed in encoders.values():
-        embed(texts[:500])  # warms up
-    for _ in range(given.rounds):
-        limits.append(matmul_limit())
-        for name, embed in encoders.items():
-            start = time.perf_counter()
-            embedded[name] = embed(texts)
-            spent[name].append(time.perf_counter() - start)
-        print({name: round(seconds[-1], 1) for name, seconds in spent.items()}, flush=True)
+    limit = measure_matmul_limit()
+    embeddings, seconds = compare_times(
+        {name: lambda embed=embed: embed(texts) for name, embed in encoders.items()}, options.rounds
+    )
+    limit = max(limit, measure_matmul_limit())
 
-    unit = {name: E / np.linalg.norm(E, axis=1, keepdims=True) for name, E in embedded.items()}
-    found = kmeans_labels(unit["rstc"], n_clusters, np.random.default_rng(0), 3)
-    labels = {name: (U @ found.centres.T - (found.centres**2).sum(1) / 2).argmax(1) for name, U in unit.items()}
-    operations, limit = arithmetic(encoder, encoder.tokenize(texts)), float(np.max(limits))
-    reference = float(np.median(spent["SentenceTransformer.encode"]))
-    ours = float(np.median(spent["rstc"]))
-    extra = [p for b in given.backends for p in {"onnx": ["onnx", "onnxruntime"], "openvino": ["openvino"]}[b]]
-    results = ResultFile(RESULTS / "encode.json", circumstances(*extra), key=("encoder",))
+    unit = {name: E / np.linalg.norm(E, axis=1, keepdims=True) for name, E in embeddings.items()}
+    centres = fit_kmeans(unit["rstc"], n_clusters, np.random.default_rng(0), 3).centres
+    labels = {name: (E @ centres.T - (centres**2).sum(1) / 2).argmax(1) for name, E in unit.items()}
+    tokens = encoder.tokenize(texts)
+    operations = count_operations(encoder, tokens)
+    packages = [p for b in options.backends for p in {"onnx": ["onnx", "onnxruntime"], "openvino": ["openvino"]}[b]]
+    results = ResultFile("encoding_speed", key=("encoder",), packages=tuple(packages))
     results.content |= {
-        "set": given.set,
+        "set": options.set,
         "texts": len(texts),
-        "tokens": int(sum(len(row) for row in encoder.tokenize(texts))),
-        "rounds": given.rounds,
+        "tokens": int(sum(len(row) for row in tokens)),
+        "rounds": options.rounds,
         "matmul_gflops": round(limit / 1e9, 1),
     }
-    for name, seconds in spent.items():
-        median = float(np.median(seconds))
+    for name, median in seconds.items():
         results.add(
             {
                 "encoder": name,
                 "texts_a_second": round(len(texts) / median, 1),
-                "times_sentence_transformers": round(reference / median, 2),
-                "times_rstc": round(ours / median, 2),
+                "times_sentence_transformers": round(seconds["SentenceTransformer.encode"] / median, 2),
+                "times_rstc": round(seconds["rstc"] / median, 2),
                 "share_of_matmul_limit": round(operations / median / limit, 3),
                 "equal_labels": round(float((labels[name] == labels["rstc"]).mean()), 5),
             }

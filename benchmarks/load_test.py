@@ -1,18 +1,16 @@
-"""Memory while a million texts pass through `rstc predict`, and eight such processes on one model's folder.
+"""Memory of `rstc predict` on a stream of a million texts, and eight such processes at once on one model folder.
 
-    python benchmarks/load.py [--texts 1000000] [--processes 8] [--name load]
+    python benchmarks/load_test.py [--texts 1000000] [--processes 8] [--name load_test]
 
-Texts are made up as in scale.py. The model is trained on 2,000 of them; then one process labels all in one stream, its
-memory noted every second, and eight processes (0: none) label 5,000 each at the same time. Into results/NAME.json and
-docs/figures/NAME.png.
+Texts are those of scale.py. A model is trained on 2,000 of them. Then one process predicts all of them in one stream,
+its memory read every second, and eight processes (0: none) predict 5,000 each at the same time. The result is written
+to results/NAME.json, and the memory over time is drawn in docs/figures/NAME.png.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -23,53 +21,52 @@ from typing import Any
 
 import pandas as pd
 
-from measuring import RESULTS, circumstances
+from measuring import FIGURES, RESULTS, describe_run, make_parser, run_in_process
 from scale import write_queries
 
-FIGURES = Path(__file__).parent.parent / "docs" / "figures"
-PAGE = os.sysconf("SC_PAGE_SIZE")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-def memory_of(process: int) -> float:
-    """Return the megabytes that a process holds now."""
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE / 1e6
+def read_memory(process: int) -> float:
+    """Read the resident memory of a process, in megabytes."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE_BYTES / 1e6
 
 
-def streamed(run: Path, file: Path, out: Path) -> dict[str, Any]:
-    """Label a file; return how long it took and the memory over time."""
+def measure_stream(run: Path, file: Path, out: Path) -> dict[str, Any]:
+    """Predict a file; return its time and its memory over time."""
     command = [sys.executable, "-m", "rstc", "predict", str(run), str(file), "--out", str(out), "--text-column", "text"]
-    start, seen = time.perf_counter(), []
+    start, samples = time.perf_counter(), []
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:
         try:
-            seen.append((round(time.perf_counter() - start, 1), round(memory_of(process.pid), 1)))
+            samples.append((round(time.perf_counter() - start, 1), round(read_memory(process.pid), 1)))
         except (OSError, IndexError):
             break
         time.sleep(1.0)
     if process.wait():
-        sys.exit("the stream failed")
-    late = [megabytes for second, megabytes in seen if second > seen[-1][0] / 10]
+        sys.exit("rstc predict failed")
+    late = [megabytes for second, megabytes in samples if second > samples[-1][0] / 10]
     return {
         "seconds": round(time.perf_counter() - start, 1),
         "megabytes_after_a_tenth": late[0],
         "megabytes_at_the_end": late[-1],
-        "megabytes_at_the_most": max(megabytes for _, megabytes in seen),
-        "seen": seen[:: max(len(seen) // 300, 1)],
+        "megabytes_at_the_most": max(megabytes for _, megabytes in samples),
+        "seen": samples[:: max(len(samples) // 300, 1)],
     }
 
 
-def digest(folder: Path) -> str:
-    """Return what tells the files of a folder from any others."""
-    found = hashlib.sha256()
+def hash_folder(folder: Path) -> str:
+    """Compute the sha256 of the names and contents of all files of a folder."""
+    digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            found.update(path.name.encode() + path.read_bytes())
-    return found.hexdigest()
+            digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
-def crowded(run: Path, file: Path, folder: Path, processes: int) -> dict[str, Any]:
-    """Label a file by many processes at once."""
-    before = digest(run)
+def measure_crowd(run: Path, file: Path, folder: Path, processes: int) -> dict[str, Any]:
+    """Predict a file by many processes at once."""
+    before = hash_folder(run)
     outs = [folder / f"crowd{number}.csv" for number in range(processes)]
     command = [sys.executable, "-m", "rstc", "predict", str(run), str(file), "--text-column", "text", "--out"]
     start = time.perf_counter()
@@ -79,12 +76,13 @@ def crowded(run: Path, file: Path, folder: Path, processes: int) -> dict[str, An
         "processes": processes,
         "succeeded": codes.count(0),
         "different_results": len({out.read_bytes() for out in outs}),
-        "model_unchanged": digest(run) == before,
+        "model_unchanged": hash_folder(run) == before,
         "seconds": round(time.perf_counter() - start, 1),
     }
 
 
-def draw(stream: dict[str, Any], texts: int, path: Path) -> None:
+def draw_memory(stream: dict[str, Any], texts: int, path: Path) -> None:
+    """Draw the memory over time."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -100,32 +98,28 @@ def draw(stream: dict[str, Any], texts: int, path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=int, default=1_000_000)
-    parser.add_argument("--processes", type=int, default=8)
-    parser.add_argument("--name", default="load")
-    asked = parser.parse_args()
+    parser = make_parser(__doc__, data=False)
+    parser.add_argument("--texts", type=int, default=1_000_000, help="number of texts in the stream")
+    parser.add_argument("--processes", type=int, default=8, help="number of processes at once")
+    parser.add_argument("--name", default="load_test", help="name of the result and the figure")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        writer = multiprocessing.get_context("spawn").Process(
-            target=write_queries, args=(folder / "all.csv", asked.texts, 50)
-        )
-        writer.start()
-        writer.join()
+        run_in_process(write_queries, folder / "all.csv", options.texts, 50)
         first = pd.read_csv(folder / "all.csv", nrows=5000)
         first.to_csv(folder / "few.csv", index=False)
         first[:2000].to_csv(folder / "train.csv", index=False)
         command = [sys.executable, "-m", "rstc", "cluster", str(folder / "train.csv"), "-k", "50"]
         subprocess.run([*command, "--text-column", "text", "--out", str(folder / "run")], check=True)
-        result = circumstances() | {"texts": asked.texts}
-        if asked.processes:
-            result["crowd"] = crowded(folder / "run", folder / "few.csv", folder, asked.processes)
+        result = describe_run() | {"texts": options.texts}
+        if options.processes:
+            result["crowd"] = measure_crowd(folder / "run", folder / "few.csv", folder, options.processes)
             print(json.dumps(result["crowd"]), flush=True)
-        result["stream"] = streamed(folder / "run", folder / "all.csv", folder / "out.csv")
+        result["stream"] = measure_stream(folder / "run", folder / "all.csv", folder / "out.csv")
         with (folder / "out.csv").open() as file:
             result["rows_written"] = sum(1 for _ in file) - 1
-    (RESULTS / f"{asked.name}.json").write_text(json.dumps(result, indent=1) + "\n")
-    draw(result["stream"], asked.texts, FIGURES / f"{asked.name}.png")
+    (RESULTS / f"{options.name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    draw_memory(result["stream"], options.texts, FIGURES / f"{options.name}.png")
 
 
 if __name__ == "__main__":

@@ -1,66 +1,62 @@
-"""How many clusters the texts of the benchmark's sets suggest, beside how many classes there are.
+"""The estimated number of clusters of each data set, beside its number of classes.
 
-    python benchmarks/count.py --data DIR [--keep FOLDER] [--seeds 3] [--datasets tweet,agnews]
+    python benchmarks/n_clusters.py --data DIR [--keep FOLDER] [--seeds 3] [--datasets tweet,agnews]
 
-Into results/count.json; goes on where it stopped. `--keep` holds the embeddings for the next call.
+`--keep` caches the embeddings for the next call. Rows are written to results/n_clusters.json; rows that are present are
+skipped.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
+from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
-from measuring import RESULTS, ResultFile, circumstances
-from rstc.benchmark.datasets import NOISY_SETS, SMALL_SETS, UNEVEN_SETS, WHOLE_SETS, load
+from measuring import ResultFile, embed, make_parser, measure_time
+from rstc.benchmark.datasets import IMBALANCED_DATASETS, NOISY_DATASETS, PAPER_DATASETS, SMALL_DATASETS, load
 from rstc.config import Config
-from rstc.pseudo_labels.n_clusters import count_clusters
-from rstc.pseudo_labels.words import read_words
-from rstc.representation.loading import load_encoder
+from rstc.pseudo_labels.features import build_word_features
+from rstc.pseudo_labels.n_clusters import estimate_n_clusters
 
-SETS = list(dict.fromkeys([*WHOLE_SETS, *SMALL_SETS, *UNEVEN_SETS, *NOISY_SETS]))
+DATASETS = list(dict.fromkeys([*PAPER_DATASETS, *SMALL_DATASETS, *IMBALANCED_DATASETS, *NOISY_DATASETS]))
 
 
-def embedded(name: str, texts: list[str], keep: Path | None) -> np.ndarray:
-    """Return the embeddings of a set, at length one."""
-    kept = keep / f"{name}.npy" if keep else None
-    if kept and kept.is_file():
-        return np.load(kept)
-    encoder = load_encoder(None, "mean", 32)
-    E = normalize(encoder.embed(encoder.tokenize(texts)).numpy()).astype(np.float32)
-    if kept:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        np.save(kept, E)
-    return E
+def load_embeddings(name: str, texts: list[str], folder: Path | None) -> np.ndarray:
+    """Embed the texts of a data set, or read its embeddings from a folder of earlier ones."""
+    if folder is None:
+        return embed(texts)
+    path = folder / f"{name}.npy"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        np.save(path, embed(texts))
+    return np.load(path)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--datasets", default=",".join(SETS))
-    asked = parser.parse_args()
-    results = ResultFile(RESULTS / "count.json", circumstances(), key=("dataset", "seed"))
+    parser = make_parser(__doc__, datasets=DATASETS, seeds=3)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="folder of cached embeddings")
+    options = parser.parse_args()
+    results = ResultFile("n_clusters", key=("dataset", "seed"))
     weight = Config().words
-    for seed in range(asked.seeds):
-        for name in asked.datasets.split(","):
+    for seed in range(options.seeds):
+        for name in options.datasets:
             if results.has(dataset=name, seed=seed):
                 continue
-            loaded = load(name, asked.data)
-            E, rng = embedded(name, loaded.texts, asked.keep), np.random.default_rng(seed)
-            start = time.perf_counter()
-            found = count_clusters(E, read_words(loaded.texts, rng), weight, (2, None), rng)
+            loaded = load(name, options.data)
+            E, rng = load_embeddings(name, loaded.texts, options.keep), np.random.default_rng(seed)
+            search, seconds = measure_time(
+                lambda E=E, rng=rng, texts=loaded.texts: estimate_n_clusters(
+                    E, build_word_features(texts, rng), weight, (2, None), rng
+                )
+            )
             row = {"dataset": name, "seed": seed, "texts": len(E), "true": loaded.n_classes}
-            row |= {"found": found.n_clusters, "low": found.low, "high": found.high, "sure": found.sure}
+            row |= {"found": search.n_clusters, "low": search.low, "high": search.high, "sure": search.certainty}
             row["curve"] = [
-                [one.n_clusters, *(round(v, 4) for v in (one.told, one.apart, one.stable))] for one in found.candidates
+                [n_clusters, *(round(criterion, 4) for criterion in criteria)]
+                for n_clusters, *criteria in map(astuple, search.candidates)
             ]
-            row |= {"runners_up": list(found.runners_up), "seconds": round(time.perf_counter() - start, 1)}
-            results.add(row)
+            results.add(row | {"runners_up": list(search.runners_up), "seconds": round(seconds, 1)})
 
 
 if __name__ == "__main__":

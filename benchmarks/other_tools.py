@@ -1,34 +1,30 @@
-"""rstc beside other tools, on the same embeddings: ACC, NMI, number of clusters and time.
+"""ACC, NMI, number of clusters and time of rstc and of other tools, on the same embeddings.
 
-    python benchmarks/compare.py --data DIR [--datasets tweet,...] [--tools kmeans,...] [--seeds 3]
+    python benchmarks/other_tools.py --data DIR [--datasets tweet,...] [--tools kmeans,...] [--seeds 3]
 
-Every tool is given the embeddings of all-MiniLM-L6-v2 as it comes, and those that ask for a number of clusters the
-number of classes. Otherwise each runs as its documentation shows it; Top2Vec counts words that are five times there,
-because its fifty are more than many words of short texts have. What BERTopic, FASTopic and community detection
-leave out as noise counts as one cluster of its own. `rstc` is the default with its encoder trained, from the texts.
-Times are processor seconds after the embedding, which is told once a set. Into results/compare.json; goes on where it
-stopped. Tools that are not installed are left out.
+Every tool gets the embeddings of all-MiniLM-L6-v2, and tools that need a number of clusters get the number of classes.
+Otherwise each runs as its documentation shows, except that Top2Vec includes words from five occurrences on, because its
+default of fifty excludes most words of short texts. Texts that a tool leaves out as outliers count as one cluster.
+`rstc` is the default, which trains its encoder. Times are processor seconds without the embedding, whose time is given
+once per row. Rows are written to results/other_tools.json; rows that are present and tools that are not installed are
+skipped.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
-from measuring import RESULTS, ResultFile, circumstances, scores
+from measuring import ResultFile, default_encoder, embed, fit_bertopic, make_parser, measure_time, score
 from rstc import RSTC, SAOTClustering
 from rstc.benchmark.datasets import load
-from rstc.representation.loading import load_encoder
 
-SETS = ["tweet", "stackoverflow-4k", "agnews-4k", "googlenews-t"]
+DATASETS = ["tweet", "stackoverflow-4k", "agnews-4k", "googlenews-t"]
 Labels = Any
-Tool = Callable[[list[str], np.ndarray, int, int], Labels]
+Tool = Callable[[list[str], np.ndarray, int, int], Labels]  # texts, embeddings, number of clusters, seed
 
 
 def kmeans(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
@@ -53,50 +49,45 @@ def community(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
 
 
 def bertopic(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
-    from bertopic import BERTopic
-    from umap import UMAP
-
-    reduce = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
-    return BERTopic(umap_model=reduce).fit_transform(texts, embeddings=E)[0]
+    return fit_bertopic(texts, E, seed)
 
 
 def bertopic_k(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
-    from bertopic import BERTopic
-    from umap import UMAP
-
-    reduce = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed)
-    return BERTopic(umap_model=reduce, nr_topics=k + 1).fit_transform(texts, embeddings=E)[0]
+    return fit_bertopic(texts, E, seed, nr_topics=k + 1)
 
 
 def fastopic(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
     import torch
     from fastopic import FASTopic
 
-    class Given:
-        """Stands for the encoder, which has done its work."""
+    class PrecomputedEmbeddings:
+        """An encoder that returns the embeddings of the texts."""
 
         def encode(self, docs: list[str], **_: Any) -> np.ndarray:
             return E
 
     torch.manual_seed(seed)
-    return FASTopic(k, doc_embed_model=Given(), verbose=False).fit_transform(texts)[1].argmax(1)
+    return FASTopic(k, doc_embed_model=PrecomputedEmbeddings(), verbose=False).fit_transform(texts)[1].argmax(1)
 
 
 def top2vec(texts: list[str], E: np.ndarray, k: int, seed: int) -> Labels:
     from top2vec import Top2Vec
 
-    row = {text: i for i, text in enumerate(texts)}
-    encoder = load_encoder(None, "mean", 32)
+    rows = {text: i for i, text in enumerate(texts)}
+    encoder = default_encoder()
 
-    def embed(asked: list[str]) -> np.ndarray:
-        """Give back the embeddings of texts, and embed its words."""
-        if all(text in row for text in asked):
-            return E[[row[text] for text in asked]]
-        return np.asarray(normalize(encoder.embed(encoder.tokenize(list(asked))).numpy()))
+    def embed_texts_or_words(documents: list[str]) -> np.ndarray:
+        if all(document in rows for document in documents):
+            return E[[rows[document] for document in documents]]
+        return embed(list(documents), encoder)
 
-    reduce = {"n_neighbors": 15, "n_components": 5, "metric": "cosine", "random_state": seed}
     model = Top2Vec(
-        texts, embedding_model=embed, use_embedding_model_tokenizer=False, min_count=5, umap_args=reduce, verbose=False
+        texts,
+        embedding_model=embed_texts_or_words,
+        use_embedding_model_tokenizer=False,
+        min_count=5,
+        umap_args={"n_neighbors": 15, "n_components": 5, "metric": "cosine", "random_state": seed},
+        verbose=False,
     )
     return np.asarray(model.doc_top)
 
@@ -123,34 +114,30 @@ TOOLS: dict[str, Tool] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--datasets", default=",".join(SETS))
-    parser.add_argument("--tools", default=",".join(TOOLS))
-    parser.add_argument("--seeds", type=int, default=3)
-    asked = parser.parse_args()
-    results = ResultFile(RESULTS / "compare.json", circumstances("bertopic"), key=("dataset", "tool", "seed"))
-    encoder = load_encoder(None, "mean", 32)
-    for name in asked.datasets.split(","):
-        loaded = load(name, asked.data)
-        start = time.process_time()
-        E = np.asarray(normalize(encoder.embed(encoder.tokenize(loaded.texts)).numpy()))
-        embedding = time.process_time() - start
-        for seed in range(asked.seeds):
-            for tool in asked.tools.split(","):
+    parser = make_parser(__doc__, datasets=DATASETS, seeds=3)
+    parser.add_argument("--tools", default=",".join(TOOLS), help="comma-separated names")
+    options = parser.parse_args()
+    results = ResultFile("other_tools", key=("dataset", "tool", "seed"), packages=("bertopic",))
+    encoder = default_encoder()
+    for name in options.datasets:
+        loaded = load(name, options.data)
+        E, embedding_seconds = measure_time(lambda loaded=loaded: embed(loaded.texts, encoder), time.process_time)
+        for seed in range(options.seeds):
+            for tool in options.tools.split(","):
                 row = {"dataset": name, "tool": tool, "seed": seed}
                 if results.has(**row):
                     continue
                 start = time.process_time()
                 try:
-                    labels = TOOLS[tool](loaded.texts, E, loaded.n_classes, seed)
+                    labels = np.asarray(TOOLS[tool](loaded.texts, E, loaded.n_classes, seed))
                 except ImportError as missing:
-                    print(f"{tool} is left out: {missing}", flush=True)
+                    print(f"{tool} is skipped: {missing}", flush=True)
                     continue
                 row["processor_seconds"] = round(time.process_time() - start, 1)
-                row["embedding_seconds"] = round(embedding, 1)
-                left_out = round(100 * float((np.asarray(labels) < 0).mean()), 1)
-                results.add(row | scores(loaded.truth, labels) | {"left_out": left_out, "classes": loaded.n_classes})
+                row["embedding_seconds"] = round(embedding_seconds, 1)
+                left_out = round(100 * float((labels < 0).mean()), 1)
+                row |= score(loaded.true_labels, labels)
+                results.add(row | {"left_out": left_out, "classes": loaded.n_classes})
 
 
 if __name__ == "__main__":

@@ -1,56 +1,52 @@
-"""What knowing one text in a hundred gains.
+"""ACC and NMI of the default when the classes of one text in a hundred are given.
 
-    python benchmarks/few_labels.py --data DIR [--datasets stackoverflow] [--share 0.01] [--seeds 5]
+    python benchmarks/partial_labels.py --data DIR [--datasets stackoverflow] [--share 0.01] [--seeds 5]
 
-A random share of the texts is given with its class, by the seed. The runs without are those of the benchmark's store,
-with the same seeds. ACC and NMI are of all texts; `acc_unknown` is of those that were not given, with and without.
-`most` of a set is what the models of a round reach in the encoder's own space, when they are given the class of every
-text but those they judge, a tenth at a time: what no number of labels gets past there. Into results/few_labels.json;
-goes on where it stopped.
+The given texts are drawn by the seed; the runs without labels are those of results/paper with the same seed. ACC and
+NMI are of all texts, `acc_unknown` of those without a given class. `most` is an upper bound for any number of labels:
+the accuracy of the out-of-fold classifiers in the encoder's space when they are given the class of all other texts.
+Rows are written to results/partial_labels.json; rows that are present are skipped.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
-from measuring import RESULTS, ResultFile, circumstances, scores
+from measuring import PAPER_RUNS, ResultFile, embed, make_parser, measure_time, score
 from rstc import RSTC
 from rstc.benchmark.datasets import load
+from rstc.benchmark.store import Job, Store
 from rstc.config import Config
-from rstc.numerics.nearest import nearest
-from rstc.pseudo_labels.crossfit import Witnesses, judged
-from rstc.pseudo_labels.words import read_words
-from rstc.representation.loading import load_encoder
+from rstc.numerics.nearest import nearest_neighbours
+from rstc.pseudo_labels.crossfit import Features, predict_out_of_fold
+from rstc.pseudo_labels.features import build_word_features
 
-STORE = Path(__file__).parent / "store"
+N_FOLDS = 10
 
 
-def measure(name: str, share: float, seed: int, folder: Path) -> dict[str, Any]:
-    """Cluster a set with a few labels."""
-    loaded = load(name, folder)
-    rng = np.random.default_rng(seed)
-    given = rng.choice(len(loaded.texts), round(share * len(loaded.texts)), replace=False)
-    known: list[Any] = [None] * len(loaded.texts)
-    for row in given:
-        known[row] = loaded.truth[row]
-    start = time.process_time()
-    model = RSTC(loaded.n_classes, random_state=seed).fit(loaded.texts, known)
-    seconds = time.process_time() - start
-    others = np.setdiff1d(np.arange(len(loaded.texts)), given)
-    unknown = scores([loaded.truth[i] for i in others], model.labels_[others])
-    without = json.loads((STORE / name / "rstc" / f"{seed}.json").read_text())
+def measure(name: str, share: float, seed: int, data: Path) -> dict[str, Any]:
+    """Cluster a data set with a few labels."""
+    loaded = load(name, data)
+    n_texts = len(loaded.texts)
+    labelled = np.random.default_rng(seed).choice(n_texts, round(share * n_texts), replace=False)
+    labels: list[Any] = [None] * n_texts
+    for row in labelled:
+        labels[row] = loaded.true_labels[row]
+    model = RSTC(loaded.n_classes, random_state=seed)
+    _, seconds = measure_time(lambda: model.fit(loaded.texts, labels), time.process_time)
+    unlabelled = np.setdiff1d(np.arange(n_texts), labelled)
+    scores_unlabelled = score([loaded.true_labels[row] for row in unlabelled], model.labels_[unlabelled])
+    without = Store(PAPER_RUNS).get(Job(name, "rstc", seed))
+    assert without is not None, f"run `rstc benchmark run --datasets {name} --methods rstc` first"
     return {
-        "given": len(given),
-        "classes_given": sum(one is not None for one in model.classes_ or []),
-        **scores(loaded.truth, model.labels_),
-        "acc_unknown": unknown["acc"],
+        "given": len(labelled),
+        "classes_given": sum(name is not None for name in model.classes_ or []),
+        **score(loaded.true_labels, model.labels_),
+        "acc_unknown": scores_unlabelled["acc"],
         "acc_without": without["acc"],
         "nmi_without": without["nmi"],
         "start": model.history_[0].get("start"),
@@ -58,38 +54,34 @@ def measure(name: str, share: float, seed: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def most(name: str, folder: Path) -> float:
-    """Return the share of texts that models judge rightly which know all others."""
-    loaded, config, rng = load(name, folder), Config(), np.random.default_rng(0)
-    encoder = load_encoder(None, config.pooling, config.max_tokens)
-    E = np.asarray(normalize(encoder.embed(encoder.tokenize(loaded.texts)).numpy()), dtype=np.float32)
-    X = read_words(loaded.texts, rng).X
-    near = nearest(E, X, config.neighbours, config.words / (1 + config.words))
-    _, truth = np.unique(loaded.truth, return_inverse=True)
-    Q = np.eye(loaded.n_classes, dtype=np.float32)[truth]
-    P = judged(Witnesses(E, X, near), Q, rng.permutation(len(truth)) % 10)
-    return round(100 * float((P.argmax(1) == truth).mean()), 2)
+def measure_upper_bound(name: str, data: Path) -> float:
+    """Return the accuracy in percent of out-of-fold classifiers that are given the class of all other texts."""
+    loaded, config, rng = load(name, data), Config(), np.random.default_rng(0)
+    E = embed(loaded.texts)
+    X = build_word_features(loaded.texts, rng).tfidf
+    neighbours = nearest_neighbours(E, X, config.neighbours, config.words / (1 + config.words))
+    _, classes = np.unique(loaded.true_labels, return_inverse=True)
+    Q = np.eye(loaded.n_classes, dtype=np.float32)[classes]
+    P = predict_out_of_fold(Features(E, X, neighbours), Q, rng.permutation(len(classes)) % N_FOLDS)
+    return round(100 * float((P.argmax(1) == classes).mean()), 2)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--datasets", default="stackoverflow")
-    parser.add_argument("--share", type=float, default=0.01)
-    parser.add_argument("--seeds", type=int, default=5)
-    asked = parser.parse_args()
-    results = ResultFile(RESULTS / "few_labels.json", circumstances(), key=("dataset", "share", "seed"))
-    results.content.setdefault("most", {})
-    for name in asked.datasets.split(","):
-        if name not in results.content["most"]:
-            results.content["most"][name] = most(name, asked.data)
+    parser = make_parser(__doc__, datasets=["stackoverflow"], seeds=5)
+    parser.add_argument("--share", type=float, default=0.01, help="share of the texts with a given class")
+    options = parser.parse_args()
+    results = ResultFile("partial_labels", key=("dataset", "share", "seed"))
+    bounds = results.content.setdefault("most", {})
+    for name in options.datasets:
+        if name not in bounds:
+            bounds[name] = measure_upper_bound(name, options.data)
             results.write()
-            print(name, results.content["most"][name], flush=True)
-    for seed in range(asked.seeds):
-        for name in asked.datasets.split(","):
-            row = {"dataset": name, "share": asked.share, "seed": seed}
+            print(name, bounds[name], flush=True)
+    for seed in range(options.seeds):
+        for name in options.datasets:
+            row = {"dataset": name, "share": options.share, "seed": seed}
             if not results.has(**row):
-                results.add(row | measure(name, asked.share, seed, asked.data))
+                results.add(row | measure(name, options.share, seed, options.data))
 
 
 if __name__ == "__main__":

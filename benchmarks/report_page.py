@@ -1,14 +1,14 @@
-"""How long a run's page takes to open in Chromium, and how smooth its map is, from a thousand texts to 200,000.
+"""Time to open a run's HTML report in Chromium and the frame rate of its map, from 1,000 to 200,000 texts.
 
-    python benchmarks/page.py [--sizes 1000 20000 200000]
+    python benchmarks/report_page.py [--sizes 1000 20000 200000]
 
-Texts are made up, in 50 clusters. "Open" is from the start of the navigation to the first drawn map; "a frame" is the
-mean time from one drawn map to the next while it is dragged, at most one in 16 ms.
+The texts are random, in 50 clusters. "Open" is from the start of the navigation to the first drawn map; "a frame" is
+the mean time from one drawn map to the next while it is dragged, at least 16 ms. Rows are written to
+results/report_page.json; sizes that are present are skipped.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import tempfile
 from pathlib import Path
@@ -16,68 +16,75 @@ from typing import Any
 
 import numpy as np
 
-from measuring import RESULTS, ResultFile, circumstances
+from measuring import ResultFile, make_parser
+from rstc.report.html.render import render_page
+from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
-from rstc.results.layout import FURTHEST
-from rstc.results.naming import keyword_names
-from rstc.results.corrected_run import RunNow, quotes
-from rstc.report.html.render import page
+from rstc.results.layout import MAX_COORDINATE
+from rstc.results.naming import name_by_keywords
 from rstc.results.run_folder import Points
+from rstc.results.summary import InputInfo, Summary, build_cluster_entry
 
 N_CLUSTERS = 50
-FRAMES = 60
+N_FRAMES = 60
 
 
-def made_up_run(size: int) -> RunNow:
-    """Return a run of texts of ten words, half of them of their cluster, each cluster a cloud on the map."""
+def make_run(size: int) -> CorrectedRun:
+    """Make a run of texts of ten words, half of them of their cluster; each cluster is a Gaussian on the map."""
     rng = np.random.default_rng(0)
     clusters = rng.integers(N_CLUSTERS, size=size)
     words = np.array(["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 7)) for _ in range(5000)])
-    own = rng.integers(5000, size=(N_CLUSTERS, 30))
-    picked = np.where(rng.random((size, 10)) < 0.5, own[clusters[:, None], rng.integers(30, size=(size, 10))], 0)
+    cluster_words = rng.integers(5000, size=(N_CLUSTERS, 30))
+    picked = np.where(
+        rng.random((size, 10)) < 0.5, cluster_words[clusters[:, None], rng.integers(30, size=(size, 10))], 0
+    )
     picked = np.where(picked == 0, rng.integers(5000, size=(size, 10)), picked)
     texts = [" ".join(row) for row in words[picked]]
-    middle = rng.random((N_CLUSTERS, 2))
-    places = np.clip(middle[clusters] + 0.04 * rng.normal(size=(size, 2)), 0, 1) * FURTHEST
+    centres = rng.random((N_CLUSTERS, 2))
+    coordinates = np.clip(centres[clusters] + 0.04 * rng.normal(size=(size, 2)), 0, 1) * MAX_COORDINATE
     confidence = rng.random(size).astype(np.float32)
-    points = Points(texts, np.arange(size), clusters, confidence, places.astype(np.uint16))
-    P = np.repeat(confidence[:, None], N_CLUSTERS, axis=1)
-    described = describe(texts, clusters, P, places)
+    points = Points(texts, np.arange(size), clusters, confidence, coordinates.astype(np.uint16))
+    described = describe(texts, clusters, confidence, coordinates)
     entries = [
-        {
-            "cluster": one.cluster,
-            "name": name,
-            "size": one.size,
-            "confidence": one.confidence,
-            "keywords": one.keywords,
-            "near": one.near,
-            "share": one.size / size,
-            "estimated_share": one.size / size,
-            **quotes(texts, typical=one.typical, doubtful=one.doubtful),
-        }
-        for one, name in zip(described, keyword_names(described), strict=True)
+        build_cluster_entry(description, texts, name=name, n_texts=size, estimated_share=description.size / size)
+        for description, name in zip(described, name_by_keywords(described), strict=True)
     ]
-    source = {"file": "made-up.csv", "text_column": "text", "rows": size, "texts": size, "trained_on": size}
-    summary: dict[str, Any] = {
-        "input": source,
-        "clusters": entries,
-        "class_distribution": [1 / N_CLUSTERS] * N_CLUSTERS,
-        "n_clusters": N_CLUSTERS,
-        "clusters_found": N_CLUSTERS,
-        "steps": 0,
-        "settled": False,
-        "history": [],
-        "losses": [],
-        "settings": {},
-        "versions": {},
-        "seconds": {},
-        **dict.fromkeys(("preset", "seed", "device", "precision"), ""),
-        "made": "2026-01-01",
-    }
-    return RunNow(summary, points)
+    summary = Summary(
+        input=InputInfo(
+            file="made-up.csv",
+            format="csv",
+            text_column="text",
+            n_rows=size,
+            n_texts=size,
+            n_missing=0,
+            n_trained=size,
+            n_shown=size,
+        ),
+        n_clusters=N_CLUSTERS,
+        n_clusters_search=None,
+        clusters=entries,
+        outliers=None,
+        class_distribution=[1 / N_CLUSTERS] * N_CLUSTERS,
+        hierarchy=[],
+        n_iter=0,
+        converged=False,
+        history=[],
+        losses=[],
+        preset="",
+        seed=0,
+        resumed_at=None,
+        update=None,
+        settings={},
+        device="",
+        precision="",
+        versions={},
+        created="2026-01-01",
+        seconds={},
+    )
+    return CorrectedRun(summary, points)
 
 
-def chromium() -> Any:
+def start_chromium() -> Any:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -94,7 +101,7 @@ def chromium() -> Any:
     return webdriver.Chrome(options=options, service=Service(str(shutil.which("chromedriver"))))
 
 
-DRAG = """
+DRAG_SCRIPT = """
 const done = arguments[1], canvas = document.getElementById("map"), box = canvas.getBoundingClientRect();
 const at = (x) => ({ pointerId: 1, clientX: box.left + x, clientY: box.top + 200 });
 const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type, at(x)));
@@ -109,34 +116,35 @@ const move = () => {
 };
 requestAnimationFrame(move);
 """
-OPENED = """
+OPEN_SCRIPT = """
 const done = arguments[0];
 requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now())));
 """
 
 
 def measure(size: int, browser: Any, folder: Path) -> dict[str, Any]:
+    """Open the report of a run and drag its map."""
     path = folder / "report.html"
-    path.write_text(page(made_up_run(size)), encoding="utf-8")
+    path.write_text(render_page(make_run(size)), encoding="utf-8")
     browser.get(path.as_uri())
-    opened = browser.execute_async_script(OPENED)
+    opened = browser.execute_async_script(OPEN_SCRIPT)
     return {
         "texts": size,
         "megabytes": round(path.stat().st_size / 1e6, 2),
         "open_seconds": round(opened / 1000, 2),
-        "frame_milliseconds": round(browser.execute_async_script(DRAG, FRAMES), 1),
+        "frame_milliseconds": round(browser.execute_async_script(DRAG_SCRIPT, N_FRAMES), 1),
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 20_000, 200_000])
-    asked = parser.parse_args()
-    browser = chromium()
-    made_with = circumstances("selenium") | {"browser": f"Chromium {browser.capabilities['browserVersion']}"}
-    results = ResultFile(RESULTS / "page.json", made_with, key=("texts",))
+    parser = make_parser(__doc__, data=False)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 20_000, 200_000], help="numbers of texts")
+    options = parser.parse_args()
+    browser = start_chromium()
+    version = f"Chromium {browser.capabilities['browserVersion']}"
+    results = ResultFile("report_page", key=("texts",), packages=("selenium",), browser=version)
     with tempfile.TemporaryDirectory() as folder:
-        for size in asked.sizes:
+        for size in options.sizes:
             if not results.has(texts=size):
                 results.add(measure(size, browser, Path(folder)))
     browser.quit()

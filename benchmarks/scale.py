@@ -1,18 +1,16 @@
-"""Time and peak memory from ten thousand texts to a million.
+"""Time and peak memory of `rstc cluster` from ten thousand to a million texts.
 
     python benchmarks/scale.py [--sizes 10000 100000 1000000] [--clusters 50]
 
-Texts are made up to be like search queries: one to five words of the encoder's own vocabulary, most of them of the
-query's topic, one in twenty queries a repetition. Each size is one run of `rstc cluster` in a process of its own,
-from a CSV file to the run folder. above `max_fit_texts` (a setting; 100,000) a sample trains and all texts are
-then labelled by the trained model.
+The texts imitate search queries: one to five words of the encoder's vocabulary, most of them of the query's topic, and
+one query in twenty is a repetition. Each size is one process, from a CSV file to the run folder. Above `max_fit_texts`
+(100,000) a subsample trains, and the trained model predicts all texts. Rows are written to results/scale.json; sizes
+that are present are skipped.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -24,54 +22,51 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from measuring import RESULTS, ResultFile, circumstances, scores
+from measuring import ResultFile, default_encoder, make_parser, run_in_process, score
 
 
-def queries(size: int, topics: int) -> pd.DataFrame:
-    """Return queries and the topics they were made from."""
-    from rstc.representation.loading import load_encoder
-
+def make_queries(size: int, n_topics: int) -> pd.DataFrame:
+    """Make queries, with the topic of each."""
     rng = np.random.default_rng(0)
-    vocabulary = load_encoder(None, "mean", 32).model.tokenizer.get_vocab()
+    vocabulary = default_encoder().model.tokenizer.get_vocab()
     words = np.array(sorted(word for word in vocabulary if word.isascii() and word.isalpha() and len(word) > 3))
-    own = rng.choice(words, (topics, 30), replace=False)
-    popularity = rng.dirichlet(np.full(topics, 1.0))
-    topic = rng.choice(topics, size, p=popularity)
+    topic_words = rng.choice(words, (n_topics, 30), replace=False)
+    popularity = rng.dirichlet(np.full(n_topics, 1.0))
+    topics = rng.choice(n_topics, size, p=popularity)
     lengths = rng.integers(1, 6, size)
     texts = []
-    for t, length in zip(topic, lengths, strict=True):
-        telling = rng.random(length) < 0.7
-        texts.append(" ".join(rng.choice(own[t]) if one else rng.choice(words) for one in telling))
-    again = rng.random(size) < 0.05
+    for topic, length in zip(topics, lengths, strict=True):
+        of_topic = rng.random(length) < 0.7
+        texts.append(" ".join(rng.choice(topic_words[topic]) if own else rng.choice(words) for own in of_topic))
+    repeated = rng.random(size) < 0.05
     source = rng.integers(0, size, size)
     return pd.DataFrame(
         {
-            "text": [texts[source[i]] if again[i] else texts[i] for i in range(size)],
-            "topic": np.where(again, topic[source], topic),
+            "text": [texts[source[i]] if repeated[i] else texts[i] for i in range(size)],
+            "topic": np.where(repeated, topics[source], topics),
         }
     )
 
 
-def write_queries(path: Path, size: int, topics: int) -> None:
-    queries(size, topics).to_csv(path, index=False)
+def write_queries(path: Path, size: int, n_topics: int) -> None:
+    make_queries(size, n_topics).to_csv(path, index=False)
 
 
-def measure(size: int, clusters: int) -> dict[str, Any]:
+def measure(size: int, n_clusters: int) -> dict[str, Any]:
+    """Cluster queries by the command line in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         file, out = Path(folder) / "queries.csv", Path(folder) / "run"
-        # In a process of its own: a child's peak memory counts from what its parent held when it was started.
-        writer = multiprocessing.get_context("spawn").Process(target=write_queries, args=(file, size, clusters))
-        writer.start()
-        writer.join()
-        command = [sys.executable, "-m", "rstc", "cluster", str(file), "-k", str(clusters), "--text-column", "text"]
+        # In another process, because the peak memory of a child starts at the memory of its parent.
+        run_in_process(write_queries, file, size, n_clusters)
+        command = [sys.executable, "-m", "rstc", "cluster", str(file), "-k", str(n_clusters), "--text-column", "text"]
         start = time.perf_counter()
         run = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(run.pid, 0)
         seconds = time.perf_counter() - start
         if status:
-            sys.exit("the run failed")
+            sys.exit(f"rstc cluster failed with status {status}")
         summary = json.loads((out / "summary.json").read_text())
-        topic, found = pd.read_csv(file).topic, pd.read_csv(out / "clusters.csv", usecols=["cluster"]).cluster
+        topics, clusters = pd.read_csv(file).topic, pd.read_csv(out / "clusters.csv", usecols=["cluster"]).cluster
         return {
             "texts": size,
             "trained_on": summary["input"]["trained_on"],
@@ -79,18 +74,18 @@ def measure(size: int, clusters: int) -> dict[str, Any]:
             "milliseconds_a_text": round(1000 * seconds / size, 3),
             "peak_memory_gb": round(usage.ru_maxrss * 1024 / 1e9, 2),
             "stages": summary["seconds"],
-        } | scores(topic, found)
+        } | score(topics, clusters)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    parser.add_argument("--clusters", type=int, default=50)
-    given = parser.parse_args()
-    results = ResultFile(RESULTS / "scale.json", circumstances() | {"clusters": given.clusters}, key=("texts",))
-    for size in given.sizes:
+    parser = make_parser(__doc__, data=False)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="numbers of texts")
+    parser.add_argument("--clusters", type=int, default=50, help="number of clusters")
+    options = parser.parse_args()
+    results = ResultFile("scale", key=("texts",), clusters=options.clusters)
+    for size in options.sizes:
         if not results.has(texts=size):
-            results.add(measure(size, given.clusters))
+            results.add(measure(size, options.clusters))
 
 
 if __name__ == "__main__":

@@ -1,40 +1,38 @@
-"""The dual solver against the paper's alternation and against POT: time and residual.
+"""Time and residual of the Newton solver of the transport, beside the paper's alternation and POT.
 
     pip install 'rstc[bench]'
     python benchmarks/transport.py            measure, and draw docs/figures/transport.png
     python benchmarks/transport.py --draw     only draw what was measured
 
-Predictions are made up: classes of very different sizes, a network that is mostly right; all solvers see the same.
-The alternation takes the paper's 1,000 rounds, or fewer if it converges, where N C is at most 2 million. Above, only
-the time of a round is measured, between round 5 and round 15: how many it would take is not known, though with the
-same C and eps2 the number hardly changes with N where we let it run. POT solves the problem with fixed class sizes,
-on torch tensors as we do.
+Predictions are random: classes of very different sizes, a network that is mostly right, the same for all solvers.
+Where N C is at most 2 million, the alternation takes the paper's 1,000 rounds, or fewer if it converges. Above, only
+the time per round is measured, between round 5 and round 15; how many rounds it would take is not known, but with the
+same C and eps2 the number hardly changes with N. POT solves the problem with fixed class sizes, also on torch
+tensors. Rows are written to results/transport.json; rows that are present are skipped.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import time
 import warnings
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from measuring import RESULTS, ResultFile, circumstances
+from measuring import FIGURES, RESULTS, ResultFile, make_parser, measure_time
 from rstc.pseudo_labels.transport.saot import optimal_transport, saot
 
 EPS1 = 0.1
 SIZES = [(N, C) for N in (1_000, 10_000, 100_000, 1_000_000) for C in (4, 20, 100, 1_000) if N * C <= 10**8]
 EPS2 = (0.1, 0.01, 0.001)
-ALL_ROUNDS = 2_000_000  # N C up to which the alternation is let run
-ROUNDS = 1_000
+MAX_ENTRIES_TO_CONVERGE = 2_000_000  # N C up to which the alternation runs to the end
+MAX_ROUNDS = 1_000
 DRAWN_EPS2 = 0.001
-FIGURE = Path(__file__).parent.parent / "docs" / "figures" / "transport.png"
 
 
-def predictions(N: int, C: int) -> torch.Tensor:
+def make_predictions(N: int, C: int) -> torch.Tensor:
+    """Make log predictions, (N, C)."""
     rng = torch.Generator().manual_seed(0)
     sizes = torch.softmax(1.5 * torch.randn(C, generator=rng), 0)
     logits = 1.5 * torch.randn(N, C, generator=rng)
@@ -42,23 +40,24 @@ def predictions(N: int, C: int) -> torch.Tensor:
     return logits.log_softmax(1)
 
 
-def timed(solve: Any) -> tuple[Any, float]:
-    start = time.perf_counter()
+def time_solver(solve: Callable[[], Any]) -> tuple[Any, float]:
+    """Time a solver without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = solve()
-    return found, time.perf_counter() - start
+        return measure_time(solve)
 
 
-def against_alternation(N: int, C: int, eps2: float) -> dict[str, Any]:
-    log_p = predictions(N, C)
+def compare_with_alternation(N: int, C: int, eps2: float) -> dict[str, Any]:
+    log_p = make_predictions(N, C)
     tol = 1e-6 if N * C > 10**7 else 1e-8
-    ours, seconds = timed(lambda: saot(log_p, EPS1, eps2, tol=tol))
-    if N * C <= ALL_ROUNDS:
-        theirs, spent = timed(lambda: saot(log_p, EPS1, eps2, "alternating", tol=tol, max_iter=ROUNDS))
-        alternation = {"seconds": round(spent, 4), "residual": theirs.residual, "rounds": theirs.iterations}
+    newton, seconds = time_solver(lambda: saot(log_p, EPS1, eps2, tol=tol))
+    if N * C <= MAX_ENTRIES_TO_CONVERGE:
+        converged, spent = time_solver(lambda: saot(log_p, EPS1, eps2, "alternating", tol=tol, max_iter=MAX_ROUNDS))
+        alternation = {"seconds": round(spent, 4), "residual": converged.residual, "rounds": converged.iterations}
     else:
-        few, many = (timed(lambda n=n: saot(log_p, EPS1, eps2, "alternating", tol=0, max_iter=n))[1] for n in (5, 15))
+        few, many = (
+            time_solver(lambda n=n: saot(log_p, EPS1, eps2, "alternating", tol=0, max_iter=n))[1] for n in (5, 15)
+        )
         alternation = {"seconds_a_round": round((many - few) / 10, 4)}
     return {
         "problem": "saot",
@@ -66,32 +65,35 @@ def against_alternation(N: int, C: int, eps2: float) -> dict[str, Any]:
         "C": C,
         "eps2": eps2,
         "tol": tol,
-        "newton": {"seconds": round(seconds, 4), "residual": ours.residual, "steps": ours.iterations},
+        "newton": {"seconds": round(seconds, 4), "residual": newton.residual, "steps": newton.iterations},
         "alternation": alternation,
     }
 
 
-def against_pot(N: int, C: int) -> dict[str, Any]:
+def compare_with_pot(N: int, C: int) -> dict[str, Any]:
     import ot
 
-    log_p = predictions(N, C).double()
+    log_p = make_predictions(N, C).double()
     b = torch.softmax(torch.randn(C, generator=torch.Generator().manual_seed(1)).double(), 0)
-    ours, seconds = timed(lambda: optimal_transport(log_p, b, EPS1))
+    newton, seconds = time_solver(lambda: optimal_transport(log_p, b, EPS1))
     M, a = -log_p, torch.full((N,), 1 / N, dtype=torch.float64)
-    plan, spent = timed(lambda: ot.sinkhorn(a, b, M, EPS1, method="sinkhorn_log", numItermax=ROUNDS, stopThr=1e-9))
+    plan, spent = time_solver(
+        lambda: ot.sinkhorn(a, b, M, EPS1, method="sinkhorn_log", numItermax=MAX_ROUNDS, stopThr=1e-9)
+    )
     residual = max((plan.sum(1) - a).abs().sum(), (plan.sum(0) - b).abs().sum())
     return {
         "problem": "fixed b",
         "N": N,
         "C": C,
         "eps2": None,
-        "newton": {"seconds": round(seconds, 4), "residual": ours.residual, "steps": ours.iterations},
+        "newton": {"seconds": round(seconds, 4), "residual": newton.residual, "steps": newton.iterations},
         "pot": {"seconds": round(spent, 4), "residual": float(residual)},
-        "largest_difference_of_rows": float((plan - ours.plan).abs().sum(1).max() * N),
+        "largest_difference_of_rows": float((plan - newton.plan).abs().sum(1).max() * N),
     }
 
 
-def draw(rows: list[dict[str, Any]]) -> None:
+def draw_times(rows: list[dict[str, Any]]) -> None:
+    """Draw the seconds against N and against C."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -114,25 +116,23 @@ def draw(rows: list[dict[str, Any]]) -> None:
     by_n.set_ylabel("seconds")
     figure.suptitle(f"Cost of the transport (eps1 = 0.1, eps2 = {DRAWN_EPS2}, two CPU cores)")
     figure.tight_layout()
-    FIGURE.parent.mkdir(exist_ok=True)
-    figure.savefig(FIGURE, dpi=120)
+    figure.savefig(FIGURES / "transport.png", dpi=120)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draw", action="store_true")
-    given = parser.parse_args()
-    path = RESULTS / "transport.json"
-    if not given.draw:
-        results = ResultFile(path, circumstances("pot"), key=("problem", "N", "C", "eps2"))
-        saot(predictions(1000, 20))  # warms up
+    parser = make_parser(__doc__, data=False)
+    parser.add_argument("--draw", action="store_true", help="only draw the figure")
+    options = parser.parse_args()
+    if not options.draw:
+        results = ResultFile("transport", key=("problem", "N", "C", "eps2"), packages=("pot",))
+        saot(make_predictions(1000, 20))  # warm-up
         for N, C in SIZES:
             for eps2 in EPS2:
                 if not results.has(problem="saot", N=N, C=C, eps2=eps2):
-                    results.add(against_alternation(N, C, eps2))
-            if N * C <= ALL_ROUNDS and not results.has(problem="fixed b", N=N, C=C, eps2=None):
-                results.add(against_pot(N, C))
-    draw(json.loads(path.read_text())["rows"])
+                    results.add(compare_with_alternation(N, C, eps2))
+            if N * C <= MAX_ENTRIES_TO_CONVERGE and not results.has(problem="fixed b", N=N, C=C, eps2=None):
+                results.add(compare_with_pot(N, C))
+    draw_times(json.loads((RESULTS / "transport.json").read_text())["rows"])
 
 
 if __name__ == "__main__":

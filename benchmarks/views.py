@@ -1,97 +1,104 @@
-"""What each way to make views changes, what it costs, and what the clusters are like that are learned from it.
+"""What each way to make views changes in the texts, how fast it is, and how well the default clusters with it.
 
     python benchmarks/views.py --data DIR [--part changes] [--part clusters] [--jobs 2]
 
-`changes`: the share of words that are changed, the cosine of a text and its version under the encoder, texts a second,
-into results/views.json. `clusters`: runs of the default with these views, into the store. Both go on where they
-stopped.
+`changes` measures the share of changed words, the cosine similarity of a text and its view, and the texts per second,
+and writes results/views.json. `clusters` runs the default with each kind of views and stores the runs in results/paper.
+Both skip what is present.
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from default import tell
-from measuring import RESULTS, ResultFile, circumstances
-from rstc.benchmark.datasets import load
-from rstc.benchmark.runs import jobs_for, run_all
+from measuring import PAPER_RUNS, ResultFile, default_encoder, embed, make_parser, measure_time, print_outcome
+from rstc.benchmark.datasets import LoadedDataset, load
+from rstc.benchmark.runs import make_jobs, run_jobs
 from rstc.benchmark.store import Store
-from rstc.representation.augmenters.base import Tools
-from rstc.representation.encoder import Encoder
-from rstc.representation.loading import load_encoder
-from rstc.representation.views import drawn_views, given_views
-from store_tables import GIVEN, OURS, STORE, VIEW_RECIPES, VIEW_SETS
+from rstc.config import Config
+from rstc.representation.augmenters.base import AugmenterResources
+from rstc.representation.views import make_views, use_precomputed_views
 
 SEEDS = 3
+VIEW_DATASETS = ["tweet", "stackoverflow-4k", "agnews-4k"]
+VIEW_SPECS = [
+    "virtual",
+    "cutoff@0.1",
+    "deletion@0.1",
+    "swap@0.1",
+    "typos@0.1",
+    "synonyms@0.1",
+    "learned@0.1",
+    "neighbours",
+    "deletion@0.1+typos@0.1",
+]
+GIVEN = "given"  # the views that come with a data set
+DEFAULT_VIEWS = str(Config().views)
 
 
-def share_of_words_changed(before: str, after: str) -> float:
-    """Return how many of a text's words its version lacks, as a share; their order does not count."""
-    words = before.split()
-    kept = sum((Counter(words) & Counter(after.split())).values())
-    return 1 - kept / max(len(words), 1)
+def share_of_words_changed(text: str, view: str) -> float:
+    """Return the share of a text's words that its view lacks, whatever their order."""
+    words = text.split()
+    n_common = sum((Counter(words) & Counter(view.split())).values())
+    return 1 - n_common / max(len(words), 1)
 
 
-def cosines(encoder: Encoder, before: Sequence[str], after: Sequence[str]) -> np.ndarray:
-    """Return the cosine of each text and its version."""
-    A, B = (encoder.embed(encoder.tokenize(texts)).numpy() for texts in (before, after))
-    return np.asarray((A * B).sum(1) / np.linalg.norm(A, axis=1) / np.linalg.norm(B, axis=1))
+def draw_views(spec: str, loaded: LoadedDataset, resources: AugmenterResources) -> tuple[Sequence[str], Sequence[str]]:
+    """Draw the two views of each text, without caches of an earlier call."""
+    rng = np.random.default_rng(0)
+    if spec == GIVEN:
+        return use_precomputed_views(loaded.texts, *loaded.views).draw(rng)
+    with tempfile.TemporaryDirectory() as empty:
+        views = make_views(loaded.texts, spec, folder=Path(empty)).prepare(resources, rng)
+        resources.release()
+        return views.draw(rng)
 
 
 def measure_changes(data: Path) -> None:
-    encoder = load_encoder(None, "mean", 32)
-    tools = Tools(lambda: encoder, encoder.device)
-    results = ResultFile(RESULTS / "views.json", circumstances(), key=("dataset", "views"))
-    for dataset in VIEW_SETS:
-        loaded = load(dataset, data)
-        for recipe in (*VIEW_RECIPES, GIVEN):
-            if results.has(dataset=dataset, views=recipe):
+    encoder = default_encoder()
+    resources = AugmenterResources(lambda: encoder, encoder.device)
+    results = ResultFile("views", key=("dataset", "views"))
+    for name in VIEW_DATASETS:
+        loaded = load(name, data)
+        E = embed(loaded.texts, encoder)
+        for spec in (*VIEW_SPECS, GIVEN):
+            if results.has(dataset=name, views=spec) or (spec == GIVEN and loaded.views_from != GIVEN):
                 continue
-            rng = np.random.default_rng(0)
-            start = time.perf_counter()
-            if recipe == GIVEN:
-                if loaded.views_from != GIVEN:
-                    continue
-                versions = given_views(loaded.texts, *loaded.views).draw(rng)
-            else:
-                with tempfile.TemporaryDirectory() as empty:  # nothing was kept before
-                    views = drawn_views(loaded.texts, recipe, folder=Path(empty)).prepared(tools, rng)
-                    tools.put_away()  # nor learned
-                    versions = views.draw(rng)
-            seconds = time.perf_counter() - start
-            made = sum(b is not loaded.texts and b != loaded.texts for b in versions) * len(loaded.texts)
-            changed = [[share_of_words_changed(a, b) for a, b in zip(loaded.texts, v, strict=True)] for v in versions]
-            alike = [cosines(encoder, loaded.texts, version) for version in versions]
+            pair, seconds = measure_time(lambda spec=spec, loaded=loaded: draw_views(spec, loaded, resources))
+            n_made = sum(view is not loaded.texts and view != loaded.texts for view in pair) * len(loaded.texts)
+            changed = [
+                np.mean([share_of_words_changed(*texts) for texts in zip(loaded.texts, view, strict=True)])
+                for view in pair
+            ]
+            cosines = [(E * embed(list(view), encoder)).sum(1).mean() for view in pair]
             results.add(
                 {
-                    "dataset": dataset,
-                    "views": recipe,
-                    "words_changed": [round(float(np.mean(one)), 4) for one in changed],
-                    "cosine": [round(float(one.mean()), 4) for one in alike],
-                    "texts_a_second": round(made / seconds) if made and recipe != GIVEN else None,
+                    "dataset": name,
+                    "views": spec,
+                    "words_changed": [round(float(share), 4) for share in changed],
+                    "cosine": [round(float(cosine), 4) for cosine in cosines],
+                    "texts_a_second": round(n_made / seconds) if n_made and spec != GIVEN else None,
                 }
             )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--part", choices=["changes", "clusters"], action="append")
-    asked = parser.parse_args()
-    parts = asked.part or ["changes", "clusters"]
+    parser = make_parser(__doc__)
+    parser.add_argument("--jobs", type=int, default=1, help="number of runs at the same time")
+    parser.add_argument("--part", choices=["changes", "clusters"], action="append", help="default: both")
+    options = parser.parse_args()
+    parts = options.part or ["changes", "clusters"]
     if "changes" in parts:
-        measure_changes(asked.data)
+        measure_changes(options.data)
     if "clusters" in parts:
-        jobs = jobs_for(VIEW_SETS, [OURS], SEEDS, [{"views": recipe} for recipe in VIEW_RECIPES])
-        run_all(jobs + jobs_for(VIEW_SETS, ["rstc-given"], SEEDS), Store(STORE), asked.data, tell, at_a_time=asked.jobs)
+        jobs = make_jobs(VIEW_DATASETS, ["rstc"], SEEDS, [{"views": spec} for spec in VIEW_SPECS])
+        jobs += make_jobs(VIEW_DATASETS, ["rstc-given"], SEEDS)
+        run_jobs(jobs, Store(PAPER_RUNS), options.data, print_outcome, n_parallel=options.jobs)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,162 @@
+"""Tables from the runs of `rstc benchmark` in results/paper."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ablations import ABLATIONS, LINKAGE, OURS, STARTS
+from measuring import PAPER_RUNS
+from rstc.benchmark.datasets import DATASETS, IMBALANCED_DATASETS, NOISY_DATASETS, PAPER_DATASETS, SMALL_DATASETS
+from rstc.benchmark.published import published_scores
+from rstc.benchmark.store import Store
+from rstc.benchmark.tables import (
+    SHOWN_METRICS,
+    build_table,
+    format_markdown,
+    format_scores,
+    markdown_table,
+    summarise_runs,
+)
+
+Run = dict[str, Any]
+
+# The best published ACC and NMI that we know of, from the article on COTC (2024), which trains on a GPU; not checked.
+BEST_PUBLISHED = {
+    "agnews": (87.6, 67.1),
+    "searchsnippets": (90.3, 77.1),
+    "stackoverflow": (87.8, 79.2),
+    "biomedical": (53.2, 46.1),
+    "googlenews-ts": (90.5, 96.3),
+    "googlenews-t": (83.5, 92.1),
+    "googlenews-s": (86.1, 93.5),
+    "tweet": (91.3, 95.1),
+}
+
+
+@cache
+def read_runs() -> list[Run]:
+    """Read all runs of the store, once."""
+    return Store(PAPER_RUNS).runs()
+
+
+def select_runs(dataset: str, method: str, changes: dict[str, Any]) -> list[Run]:
+    """Select the runs of a method with changed settings on a data set, of all seeds."""
+    wanted = (dataset, method, changes)
+    return [run for run in read_runs() if (run["dataset"], run["method"], run["changes"]) == wanted]
+
+
+def scores_cell(runs: list[Run]) -> str:
+    """Format the mean ACC / NMI of runs with their standard deviation; empty without runs."""
+    return format_scores(summarise_runs(runs)) if runs else ""
+
+
+def titles(names: list[str]) -> list[str]:
+    """Return the titles of data sets."""
+    return [DATASETS[name].title for name in names]
+
+
+def methods_table(*datasets: str) -> str:
+    """All methods on some data sets, without the ablations of the default."""
+    runs = [run for run in read_runs() if run["method"] != OURS or not run["changes"]]
+    return format_markdown(build_table(runs, datasets)).rstrip()
+
+
+def overview_table() -> str:
+    """Mean ACC / NMI of k-means, of the paper's method and of the default on the paper's data sets, one per row."""
+    columns = {"k-means": "sbert", "RSTC, rerun": "rstc-paper", "rstc default": OURS}
+    rows = []
+    for name in PAPER_DATASETS:
+        acc, nmi = published_scores("rstc-paper", name) or (float("nan"), float("nan"))
+        cells = [f"{acc:.1f} / {nmi:.1f}"]
+        for method in columns.values():
+            runs = select_runs(name, method, {})
+            means = (np.mean([run[metric] for run in runs]) for metric in SHOWN_METRICS)
+            cells.append(f"{' / '.join(f'{mean:.1f}' for mean in means)} ({len(runs)})")
+        rows.append([DATASETS[name].title, *cells])
+    return markdown_table(["set", "RSTC, published", *columns], rows)
+
+
+def datasets_table() -> str:
+    """The data sets as the runs describe them; `rstc benchmark datasets` prints what needs the texts."""
+    runs = {run["dataset"]: run for run in read_runs() if run["method"] == "rstc-paper"}
+    rows = [
+        [entry.title, f"{runs[name]['texts']:,}", runs[name]["classes"], entry.imbalance, runs[name]["views"]]
+        for name, entry in DATASETS.items()
+        if name in runs
+    ]
+    return markdown_table(["set", "texts", "classes", "imbalance", "views of `rstc-paper` and SCCL"], rows)
+
+
+def training_gain_table() -> str:
+    """Scores of the default's initial labels and after training on the paper's data sets, beside the best published."""
+    rows, means = [], []
+    for name in PAPER_DATASETS:
+        if not (runs := select_runs(name, OURS, {})):
+            continue
+        initial = [{**run, **run["curve"][0]} for run in runs]
+        start = "k-means" if runs[0]["history"][0]["start"] == "kmeans" else "linkage"
+        published = BEST_PUBLISHED[name]
+        rows.append(
+            [DATASETS[name].title, len(runs), start, scores_cell(initial), scores_cell(runs), _format_pair(published)]
+        )
+        means.append([_mean_scores(initial), _mean_scores(runs), published])
+    rows.append(["mean", "", "", *map(_format_pair, np.mean(means, axis=0))])
+    header = ["set", "seeds", "start of seed 0", "first labels", "after training", "best published, from memory"]
+    return markdown_table(header, rows)
+
+
+def starts_table() -> str:
+    """Initial labels of the frozen encoder on the paper's data sets."""
+    return _variants_table(STARTS, PAPER_DATASETS)
+
+
+def ablations_table() -> str:
+    """The default with one part changed, on the small data sets."""
+    return _variants_table(ABLATIONS, SMALL_DATASETS)
+
+
+def _variants_table(variants: list[tuple[str, dict[str, Any]]], datasets: list[str]) -> str:
+    rows = [
+        [title, *(scores_cell(select_runs(name, OURS, changes)) for name in datasets)] for title, changes in variants
+    ]
+    return markdown_table(["", *titles(datasets)], rows)
+
+
+def noise_table() -> str:
+    """k-means and the default on clean and on noisy texts, and the change of ACC."""
+    rows = []
+    for name in NOISY_DATASETS:
+        clean = DATASETS[name].source
+        cells = []
+        for method in ("sbert", OURS):
+            before, after = select_runs(clean, method, {}), select_runs(name, method, {})
+            change = f"{_mean_scores(after)[0] - _mean_scores(before)[0]:+.1f}" if before and after else ""
+            cells += [scores_cell(before), scores_cell(after), change]
+        rows.append([DATASETS[clean].title, *cells])
+    return markdown_table(["set", "k-means", "with noise", "ACC", "rstc", "with noise", "ACC"], rows)
+
+
+def imbalance_table() -> str:
+    """k-means, average linkage and the default on more and more imbalanced data sets."""
+    methods = {"k-means": ("sbert", {}), "average linkage": (OURS, LINKAGE), "rstc": (OURS, {})}
+    rows = []
+    for title, (method, changes) in methods.items():
+        by_dataset = [select_runs(name, method, changes) for name in IMBALANCED_DATASETS]
+        cells = [
+            f"{scores_cell(runs)}, {min(run['clusters'] for run in runs)} clusters" if runs else ""
+            for runs in by_dataset
+        ]
+        rows.append([title, *cells])
+    return markdown_table(["", "StackOverflow, 1:1", *titles(IMBALANCED_DATASETS[1:])], rows)
+
+
+def _mean_scores(runs: list[Run]) -> list[float]:
+    cell = summarise_runs(runs)
+    return [cell.means[metric] for metric in SHOWN_METRICS]
+
+
+def _format_pair(scores: Any) -> str:
+    return " / ".join(f"{value:.1f}" for value in scores)

@@ -1,0 +1,424 @@
+"""Tables from the files that the measuring scripts write to results/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from measuring import RESULTS
+from paper_tables import scores_cell, select_runs, titles
+from rstc.benchmark.datasets import DATASETS
+from rstc.benchmark.tables import markdown_table
+from views import DEFAULT_VIEWS, GIVEN, VIEW_DATASETS, VIEW_SPECS
+
+TOOL_TITLES = {
+    "kmeans": "k-means",
+    "ward": "Ward's linkage",
+    "community": "`community_detection`",
+    "bertopic": "BERTopic",
+    "bertopic-k": "BERTopic, `nr_topics` given",
+    "fastopic": "FASTopic",
+    "top2vec": "Top2Vec",
+    "saot-clustering": "`SAOTClustering`",
+    "rstc": "rstc",
+}
+
+Row = dict[str, Any]
+
+
+def read(name: str) -> dict[str, Any]:
+    """Read a result file."""
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def format_rows(rows: Iterable[Row], columns: list[tuple[str, str]]) -> str:
+    """Format rows as a Markdown table with (title, format string) columns."""
+    return markdown_table(
+        [title for title, _ in columns], [[form.format(**row) for _, form in columns] for row in rows]
+    )
+
+
+def group(rows: Iterable[Row], *keys: str) -> dict[Any, list[Row]]:
+    """Group rows by one key or several, in the order of their first appearance."""
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[keys[0]] if len(keys) == 1 else tuple(row[key] for key in keys), []).append(row)
+    return groups
+
+
+def means(rows: list[Row], *keys: str) -> list[float]:
+    """Average entries over rows."""
+    return [float(np.mean([row[key] for row in rows])) for key in keys]
+
+
+def join(values: Iterable[Any], form: str = "{}") -> str:
+    """Format values and join them by commas."""
+    return ", ".join(form.format(value) for value in values)
+
+
+def format_seconds(seconds: float) -> str:
+    """Format seconds with three decimals below one second, else with one."""
+    return f"{seconds:.3f}" if seconds < 1 else f"{seconds:,.1f}"
+
+
+DEMO_CLUSTERS = 2  # that the README shows
+
+
+def demo_screen() -> str:
+    """The first clusters and the last lines of what `rstc demo` printed."""
+    lines = (RESULTS / "demo.txt").read_text(encoding="utf-8").rstrip().splitlines()
+    rules = [number for number, line in enumerate(lines) if line.startswith(("├", "└"))]
+    screen = [*lines[: rules[DEMO_CLUSTERS - 1]], "...", *lines[rules[-1] :]]
+    return "\n".join(["```text", *screen, "```"])
+
+
+def training_step_table() -> str:
+    content = read("training_step")
+    table = format_rows(
+        content["rows"], [("step", "{step}"), ("seconds", "{seconds:.2f}"), ("faster", "{faster:.1f}x")]
+    )
+    difference = content["largest_loss_difference"]
+    return f"{table}\n\nLosses on the same batches without dropout differ by at most {difference:.0e}."
+
+
+def encoding_speed_table() -> str:
+    content = read("encoding_speed")
+    columns = [
+        ("encoder", "{encoder}"),
+        ("texts a second", "{texts_a_second:.0f}"),
+        ("times `encode`", "{times_sentence_transformers:.2f}"),
+        ("share of the matmul limit", "{share_of_matmul_limit:.2f}"),
+        ("equal labels", "{equal_labels:.2%}"),
+    ]
+    return f"{format_rows(content['rows'], columns)}\n\nThe limit in that run: {content['matmul_gflops']:.0f} GFLOP/s."
+
+
+def transport_table() -> str:
+    """SAOT by Newton's method and by the paper's alternation."""
+    rows = []
+    for row in read("transport")["rows"]:
+        if row["problem"] != "saot":
+            continue
+        newton, alternation = row["newton"], row["alternation"]
+        ours = [format_seconds(newton["seconds"]), f"{newton['residual']:.0e}", newton["steps"]]
+        theirs = [f"{format_seconds(alternation.get('seconds_a_round', 0))} a round", "", "", ""]
+        if "seconds" in alternation:
+            theirs = [
+                format_seconds(alternation["seconds"]),
+                f"{alternation['residual']:.0e}",
+                f"{alternation['rounds']:,}",
+                f"{alternation['seconds'] / newton['seconds']:,.0f}x",
+            ]
+        rows.append([f"{row['N']:,}", f"{row['C']:,}", row["eps2"], *ours, *theirs])
+    ours_titles = ["Newton: seconds", "residual", "steps"]
+    return markdown_table(
+        ["N", "C", "eps2", *ours_titles, "alternation: seconds", "residual", "rounds", "faster"], rows
+    )
+
+
+def pot_table() -> str:
+    """Transport to fixed class sizes by Newton's method and by POT."""
+    rows = []
+    for row in read("transport")["rows"]:
+        if row["problem"] == "fixed b":
+            solvers = [row["newton"], row["pot"]]
+            cells = [text for s in solvers for text in (format_seconds(s["seconds"]), f"{s['residual']:.0e}")]
+            ratio = row["pot"]["seconds"] / row["newton"]["seconds"]
+            rows.append([f"{row['N']:,}", f"{row['C']:,}", *cells, f"{ratio:,.1f}x"])
+    return markdown_table(["N", "C", "Newton: seconds", "residual", "POT: seconds", "residual", "faster"], rows)
+
+
+def end_to_end_table() -> str:
+    columns = [
+        ("method", "{method}"),
+        ("seconds", "{seconds:.0f}"),
+        ("passes", "{passes:.1f}"),
+        ("ACC / NMI", "{acc:.1f} / {nmi:.1f}"),
+        ("clusters", "{clusters}"),
+    ]
+    return format_rows(read("end_to_end")["rows"], columns)
+
+
+def stages_table() -> str:
+    """Seconds of the stages of a run on StackOverflow, of an earlier version and now."""
+    before = next(row["rstc"]["stages"] for row in read("rstc_vs_kmeans")["rows"] if row["set"] == "stackoverflow")
+    now = next(row["stages"] for row in read("end_to_end")["rows"] if row["method"] == "rstc")
+    stages = {
+        "encode": ["encode"],
+        "start": ["start"],
+        "views and training": ["views", "train"],
+        "label updates": ["renew"],
+    }
+    rows = [
+        [title, *(f"{sum(seconds.get(key, 0) for key in keys):.0f}" for seconds in (before, now))]
+        for title, keys in stages.items()
+    ]
+    return markdown_table(["stage", "before", "now"], rows)
+
+
+def scale_table() -> str:
+    columns = [
+        ("texts", "{texts:,}"),
+        ("of which train", "{trained_on:,}"),
+        ("seconds", "{seconds:.0f}"),
+        ("milliseconds a text", "{milliseconds_a_text:.1f}"),
+        ("peak memory, GB", "{peak_memory_gb:.1f}"),
+    ]
+    return format_rows(sorted(read("scale")["rows"], key=lambda row: row["texts"]), columns)
+
+
+def report_page_table() -> str:
+    columns = [
+        ("texts", "{texts:,}"),
+        ("megabytes", "{megabytes:.1f}"),
+        ("seconds to open", "{open_seconds:.1f}"),
+        ("milliseconds a frame", "{frame_milliseconds:.0f}"),
+    ]
+    return format_rows(sorted(read("report_page")["rows"], key=lambda row: row["texts"]), columns)
+
+
+def n_clusters_table() -> str:
+    """Estimated number of clusters by data set and seed, beside the number of classes."""
+    by_dataset = group(read("n_clusters")["rows"], "dataset")
+    rows = []
+    for name in (name for name in DATASETS if name in by_dataset):
+        runs = sorted(by_dataset[name], key=lambda run: run["seed"])
+        rows.append(
+            [
+                DATASETS[name].title,
+                f"{runs[0]['texts']:,}",
+                runs[0]["true"],
+                join(run["found"] for run in runs),
+                f"{np.mean([run['found'] for run in runs]) / runs[0]['true']:.2f}",
+                join(f"{run['low']}–{run['high']}" for run in runs),
+                join(run["sure"] for run in runs),
+            ]
+        )
+    header = ["set", "texts", "classes", "found", "found / classes", "about as good", "certainty"]
+    return markdown_table(header, rows)
+
+
+def unknown_n_clusters_table() -> str:
+    """Methods that are not told the number of clusters, and the default that is."""
+    methods = {"rstc-auto": "rstc", "rstc": "rstc, number given", "bertopic": "BERTopic", "gsdmm": "GSDMM"}
+
+    def cell(runs: list[Row]) -> str:
+        if not runs:
+            return "not run"
+        acc, nmi, ari, seconds = means(runs, "acc", "nmi", "ari", "seconds")
+        outliers = np.mean([run.get("outliers", 0) for run in runs])
+        left_out = f", {100 * outliers:.0f} % left out" if outliers else ""
+        clusters = join(run["clusters"] for run in runs)
+        return f"{acc:.1f} / {nmi:.1f} / {ari:.1f}; {clusters} clusters{left_out}; {seconds:.0f} s"
+
+    rows = []
+    for name, runs in group(read("unknown_n_clusters")["rows"], "dataset").items():
+        by_method = group(runs, "method")
+        title = f"{DATASETS[name].title}, {runs[0]['classes']} classes"
+        rows.append([title, *(cell(by_method.get(method, [])) for method in methods)])
+    return markdown_table(["set", *methods.values()], rows)
+
+
+def outliers_table() -> str:
+    """Share of the outliers found by data set and kind, and of the other texts that were put aside wrongly."""
+
+    def percent(runs: list[Row], value: Callable[[Row], float]) -> str:
+        return f"{100 * float(np.mean([value(run) for run in runs])):.1f}" if runs else ""
+
+    rows = []
+    for name, runs in group(read("outliers")["rows"], "dataset").items():
+        mixed, clean = ([run for run in runs if run["mixed"] == mixed] for mixed in (True, False))
+        rows.append(
+            [
+                f"{DATASETS[name].title} ({len(mixed)})",
+                *(percent(mixed, lambda run, kind=kind: run["found"][kind]) for kind in mixed[0]["found"]),
+                percent(mixed, lambda run: float(np.mean(list(run["found"].values())))),
+                percent(mixed, lambda run: run["false_alarms"]),
+                percent(mixed, lambda run: float(np.mean(list(run["new_found"].values())))),
+                percent(mixed, lambda run: run["new_false_alarms"]),
+                " / ".join(percent(mixed, lambda run, key=key: run[key]) for key in ("left", "expected_left")),
+                percent(clean, lambda run: run["false_alarms"]),
+            ]
+        )
+    header = ["set (seeds)", "letters", "words", "biomedical", "snippets", "found", "wrongly", "new: found"]
+    return markdown_table([*header, "new: wrongly", "left / expected", "nothing mixed in: wrongly"], rows)
+
+
+def onnx_speed_table() -> str:
+    columns = [
+        ("set", "{title}"),
+        ("new texts", "{texts:,}"),
+        ("by torch, seconds", "{torch_seconds:.1f}"),
+        ("by onnxruntime, seconds", "{onnx_seconds:.1f}"),
+        ("times as quick", "{faster:.1f}"),
+        ("same cluster", "{agree:.1f} %"),
+        ("exported", "{exported_mb:.0f} MB"),
+    ]
+    return format_rows([row | {"title": DATASETS[row["set"]].title} for row in read("onnx_speed")["rows"]], columns)
+
+
+def distributed_table() -> str:
+    """Time, memory and traffic of training steps and label updates in one process and in several."""
+    rows = []
+    for row in read("distributed")["rows"]:
+        ranks = row["each"]
+        if row["task"] == "steps":
+            step = max(rank["seconds_a_step"] for rank in ranks)
+            seconds = f"{step:.2f} per step, {ranks[0]['seconds_to_encode']:.0f} to encode"
+            sent = f"{ranks[0]['gradient_bytes_a_step'] / 1e6:.1f} MB of gradients per step"
+        else:
+            update = max(rank["seconds"] for rank in ranks)
+            seconds = f"{update:.2f} per label update ({ranks[0]['steps']} Newton steps)"
+            sent = f"{max(rank['bytes'] for rank in ranks) / 1e6:.1f} MB per label update"
+        memory = join((rank["peak_memory_mb"] for rank in ranks), "{:,}")
+        task = {"steps": "training steps", "renewal": "label update"}[row["task"]]
+        rows.append([task, row["processes"], seconds, memory, sent if row["processes"] > 1 else "nothing"])
+    return markdown_table(["", "processes", "seconds", "peak memory of each, MB", "sent by each"], rows)
+
+
+def cluster_estimate_table() -> str:
+    """Estimated cost of 100 million texts on 16 nodes of 32 cores, from the cost in one process here."""
+    by_task = {(row["task"], row["processes"]): row["each"][0] for row in read("distributed")["rows"]}
+    steps, renewal = by_task["steps", 1], by_task["renewal", 1]
+    texts, processes, dim, clusters, gigabyte = 100_000_000, 16 * 32, 384, 100, 2**30 / 4  # of float32
+    own = texts / processes
+    encoding = own * steps["seconds_to_encode"] / steps["texts_a_process"]
+    solving = own * renewal["seconds"] / renewal["rows_a_process"]
+    rows = [
+        ["texts of a process", f"{own:,.0f}"],
+        ["to encode and predict all once", f"{encoding / 60:.0f} minutes"],
+        ["embeddings and predictions (100 clusters) of a process", f"{own * (dim + clusters) / gigabyte:.2f} GB"],
+        [
+            "one transport over all texts, if all are trained on (`max_fit_texts=0`)",
+            f"{solving:.1f} seconds and the sums",
+        ],
+        ["embeddings that the first process would need for that", f"{texts * dim / gigabyte:.0f} GB"],
+    ]
+    return markdown_table(["", ""], rows)
+
+
+def subsample_table() -> str:
+    """ACC, mean recall of the classes and lost classes by the number of texts that train."""
+    rows = []
+    for (name, part), runs in group(_by_dataset_and_part(read("subsample")["rows"]), "dataset", "part").items():
+        by_drawing = group(runs, "drawn")
+        cells = [
+            "{:.1f} / {:.1f} / {:.1f}".format(*means(by_drawing[drawn], "acc", "mean_recall", "lost"))
+            for drawn in (("all", "all") if part == 1 else ("random", "spread"))
+        ]
+        trained, per_class = runs[0]["trained_on"], runs[0]["trained_on"] / runs[0]["classes"]
+        n_seeds = len({run["seed"] for run in runs})
+        rows.append([DATASETS[name].title, f"{trained:,}", f"{per_class:.0f}", n_seeds, *cells])
+    header = ["set", "training texts", "per class", "seeds", "random", "stratified"]
+    return markdown_table(header, rows)
+
+
+def _by_dataset_and_part(runs: list[Row]) -> list[Row]:
+    order = list(dict.fromkeys(run["dataset"] for run in runs))
+    return sorted(runs, key=lambda run: (order.index(run["dataset"]), run["part"]))
+
+
+def partial_labels_table() -> str:
+    """ACC and NMI with a few labels and without, and the ACC of a model that is given all other labels."""
+    content, rows = read("partial_labels"), []
+    for name, runs in group(content["rows"], "dataset").items():
+        gains = [run["acc"] - run["acc_without"] for run in runs]
+        rows.append(
+            [
+                DATASETS[name].title,
+                len(runs),
+                runs[0]["given"],
+                "{:.1f} / {:.1f}".format(*means(runs, "acc_without", "nmi_without")),
+                "{:.1f} / {:.1f}".format(*means(runs, "acc", "nmi")),
+                f"{np.mean(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})",
+                f"{content['most'][name]:.1f}" if name in content["most"] else "",
+            ]
+        )
+    return markdown_table(["set", "seeds", "known texts", "without", "with", "ACC gained", "all labels"], rows)
+
+
+def other_tools_table() -> str:
+    runs = read("other_tools")["rows"]
+    by_tool_and_dataset = group(runs, "tool", "dataset")
+    classes = {run["dataset"]: run["classes"] for run in runs}
+
+    def cell(runs: list[Row]) -> str:
+        if not runs:
+            return ""
+        keys = ("acc", "nmi", "clusters", "processor_seconds", "left_out")
+        acc, nmi, clusters, seconds, left_out = means(runs, *keys)
+        outliers = f", {left_out:.0f} % left out" if left_out else ""
+        return f"{acc:.1f} / {nmi:.1f}; {clusters:.0f}; {seconds:.0f} s{outliers} ({len(runs)}s)"
+
+    rows = [
+        [title, *(cell(by_tool_and_dataset.get((tool, name), [])) for name in classes)]
+        for tool, title in TOOL_TITLES.items()
+        if any(run["tool"] == tool for run in runs)
+    ]
+    return markdown_table(["tool", *(f"{DATASETS[name].title}, {n} classes" for name, n in classes.items())], rows)
+
+
+def load_test_table() -> str:
+    content = read("load_test")
+    stream, crowd = content["stream"], content["crowd"]
+    unchanged = "yes" if crowd["model_unchanged"] else "no"
+    rows = [
+        ["texts in one stream, rows written", f"{content['texts']:,}, {content['rows_written']:,}"],
+        ["minutes", f"{stream['seconds'] / 60:.0f}"],
+        [
+            "MB in use after a tenth, at the end, at most",
+            join((stream[f"megabytes_{when}"] for when in ("after_a_tenth", "at_the_end", "at_the_most")), "{:,.0f}"),
+        ],
+        [
+            f"{crowd['processes']} processes at once on one model: succeeded, different results, model unchanged",
+            f"{crowd['succeeded']}, {crowd['different_results']}, {unchanged}",
+        ],
+    ]
+    return markdown_table([f"`{content['command']}`", ""], rows)
+
+
+def load_test_150k_table() -> str:
+    content = read("load_test_150k")
+    stream = content["stream"]
+    quarters = np.array_split([megabytes for _, megabytes in stream["seen"]], 4)
+    rows = [
+        ["texts in one stream, rows written", f"{content['texts']:,}, {content['rows_written']:,}"],
+        [
+            "MB in use in the second, third and last quarter of the time",
+            join((quarter.mean() for quarter in quarters[1:]), "{:,.0f}"),
+        ],
+        ["MB in use at most", f"{stream['megabytes_at_the_most']:,.0f}"],
+    ]
+    return markdown_table([f"`{content['command']}`", ""], rows)
+
+
+def trainable_layers_table() -> str:
+    by_layers = group(read("trainable_layers")["rows"], "layers")
+    datasets = list(dict.fromkeys(row["set"] for rows in by_layers.values() for row in rows))
+    rows = []
+    for layers, runs in by_layers.items():
+        by_dataset = {row["set"]: "{acc:.1f} / {nmi:.1f} ({passes:.1f})".format(**row) for row in runs}
+        rows.append([layers, *(by_dataset.get(name, "not run") for name in datasets)])
+    return markdown_table(["trained layers", *datasets], rows)
+
+
+def views_table() -> str:
+    """What each way to make views changes in the texts, and the scores of the default with it."""
+    measured = {(row["dataset"], row["views"]): row for row in read("views")["rows"]}
+    rows = []
+    for spec in (*VIEW_SPECS, GIVEN):
+        facts = [measured[name, spec] for name in VIEW_DATASETS if (name, spec) in measured]
+        changes = ["", "", ""]
+        if facts:
+            words, cosine = means(facts, "words_changed", "cosine")
+            speeds = [fact["texts_a_second"] for fact in facts if fact["texts_a_second"]]
+            changes = [f"{100 * words:.0f} %", f"{cosine:.2f}", f"{min(speeds):,}" if speeds else ""]
+        method = "rstc-given" if spec == GIVEN else "rstc"
+        setting = {} if spec in (GIVEN, DEFAULT_VIEWS) else {"views": spec}
+        rows.append(
+            [f"`{spec}`", *changes, *(scores_cell(select_runs(name, method, setting)) for name in VIEW_DATASETS)]
+        )
+    return markdown_table(["views", "words changed", "cosine", "texts a second", *titles(VIEW_DATASETS)], rows)
