@@ -1,28 +1,44 @@
-"""What can go wrong, as types that a caller can catch; each message is one sentence that names the value."""
+"""The exception and the warnings of the package; each message is one sentence that names the value."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used as it is: a file, a column, a setting, a folder."""
+    """Raised when an input of the user is invalid: a file, a column, a setting, a folder."""
 
 
 class RstcWarning(UserWarning):
-    """A result was made, and there is something to know about it."""
+    """Base class of the warnings of this package."""
 
 
 class TransportWarning(RstcWarning):
-    """A transport problem was left before its constraints were met."""
+    """Warns that a transport problem did not converge.
+
+    Parameters
+    ----------
+    residual : float
+        Violation of the constraints after the last iteration.
+    tol : float
+        The residual at which the solver would have stopped.
+    iterations : int
+        Number of iterations.
+    """
 
     def __init__(self, residual: float, tol: float, iterations: int) -> None:
         self.residual = residual
         super().__init__(
-            f"the transport did not converge: residual {residual:.2g} after {iterations} steps, asked for {tol:.2g}"
+            f"the transport did not converge: residual {residual:.2g} after {iterations} iterations, tol={tol:.2g}"
         )
 
 
 class MissingTextWarning(RstcWarning):
-    """Some rows hold no text; they stay without a cluster."""
+    """Warns that some rows hold no text.
+
+    Parameters
+    ----------
+    missing, total : int
+        Number of rows without a text, and of all rows.
+    """
 
     def __init__(self, missing: int, total: int) -> None:
         self.missing = missing
@@ -30,45 +46,75 @@ class MissingTextWarning(RstcWarning):
 
 
 class CollapseWarning(RstcWarning):
-    """Many of the clusters that were asked for ended up empty."""
+    """Warns that many of the requested clusters are empty.
 
-    def __init__(self, found: int, asked: int, eps2: float | str, start: str) -> None:
+    Parameters
+    ----------
+    found, requested : int
+        Number of clusters that hold a text, and of the requested clusters.
+    eps2 : float or str
+        The setting `eps2`.
+    start : str
+        The setting `start`.
+    """
+
+    def __init__(self, found: int, requested: int, eps2: float | str, start: str) -> None:
         self.found = found
         super().__init__(
-            f"only {found} of {asked} clusters hold a text; a larger eps2 (now {eps2}) keeps more of them, another "
-            f"start (now {start}) finds others, and a smaller number of clusters may fit the data better"
+            f"only {found} of {requested} clusters hold a text; a larger eps2 (now {eps2}) keeps more of them, another "
+            f"start (now {start}) may find others, and a smaller n_clusters may fit the data better"
         )
 
 
 class CacheWarning(RstcWarning):
-    """What the frozen layers gave could not all be kept; the run goes on, more slowly."""
+    """Warns that the cache of hidden states is full; the run continues, but more slowly.
 
-    def __init__(self, folder: str, kept: int, problem: str) -> None:
+    Parameters
+    ----------
+    folder : str
+        Folder of the cache.
+    cached : int
+        Number of bytes in it.
+    reason : str
+        Why it cannot hold more.
+    """
+
+    def __init__(self, folder: str, cached: int, reason: str) -> None:
         super().__init__(
-            f"{folder} has no room for more than {kept / 1e9:.1f} GB of what the frozen layers gave ({problem}); the "
-            "rest is computed each time, unless TMPDIR names a larger disk or cache_mb allows more memory"
+            f"{folder} has no room for more than {cached / 1e9:.1f} GB of cached hidden states ({reason}); the others "
+            "are computed again at each use; set TMPDIR to a larger disk, or raise cache_mb"
         )
 
 
 class CheckpointWarning(RstcWarning):
-    """Where a run is could not be kept, or what was kept of it cannot be read."""
+    """Warns that a checkpoint could not be written or read."""
 
 
 class RetryWarning(RstcWarning):
-    """Training left the finite numbers and was taken up again with smaller steps."""
+    """Warns that the loss was not finite, and training returned to a checkpoint with lower learning rates.
 
-    def __init__(self, step: int, again_from: int, factor: float) -> None:
+    Parameters
+    ----------
+    step : int
+        Step at which the loss was not finite.
+    restart_step : int
+        Step of the checkpoint.
+    factor : float
+        Factor that the learning rates are multiplied by.
+    """
+
+    def __init__(self, step: int, restart_step: int, factor: float) -> None:
         super().__init__(
-            f"the loss was not a finite number at step {step}; training went back to step {again_from} and goes on "
+            f"the loss was not a finite number at step {step}; training returned to step {restart_step} and continues "
             f"with learning rates {factor:g} times as large"
         )
 
 
-def first_line(problem: Exception) -> str:
-    """Return what a library says is wrong, short enough for a sentence of ours.
+def first_line(error: Exception) -> str:
+    """Return the first line of an exception's message, or the name of its type if the message is empty.
 
     >>> first_line(ValueError("no such file\\nand much more")), first_line(KeyError())
     ('no such file', 'KeyError')
     """
-    lines = str(problem).strip().splitlines()
-    return lines[0] if lines else type(problem).__name__
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

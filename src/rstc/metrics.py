@@ -1,4 +1,4 @@
-"""How well clusters match true classes: ACC, NMI and ARI. The only place that reads true labels."""
+"""ACC (by Hungarian matching), NMI and ARI of clusters against true classes. Only this module reads true labels."""
 
 from __future__ import annotations
 
@@ -14,19 +14,25 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from rstc.errors import InputError
 
-NO_MATCH = -1
-
 
 @dataclass(frozen=True)
 class Scores:
     """The scores of a clustering.
 
-    Attributes:
-        acc: share of texts in the cluster that the best one-to-one matching gives to their class (Hungarian).
-        nmi: mutual information over the geometric mean of the two entropies, as the paper defines it.
-        ari: adjusted Rand index.
-        n_texts, n_classes, n_clusters: how many there are.
-        classes: a row for each true class: its size, the cluster matched to it, and how well the two agree.
+    Attributes
+    ----------
+    acc : float
+        Clustering accuracy: the share of texts whose cluster is the one matched to their class. The matching is the
+        one-to-one matching of classes and clusters with the most shared texts (Hungarian algorithm).
+    nmi : float
+        Normalised mutual information, the geometric mean of the two entropies as normaliser, as in the paper.
+    ari : float
+        Adjusted Rand index.
+    n_texts, n_classes, n_clusters : int
+        Number of scored texts, of their true classes and of their clusters.
+    classes : DataFrame
+        One row per true class, the largest first, with the columns `class`, `size`, `cluster` (the matched one, or
+        None), `recall` and `precision`.
     """
 
     acc: float
@@ -38,71 +44,96 @@ class Scores:
     classes: pd.DataFrame
 
 
-def evaluate(truth: Sequence[Any], clusters: Sequence[Any]) -> Scores:
-    """Score clusters against true classes; any values serve as names on either side.
+def evaluate(labels_true: Sequence[Any], labels_pred: Sequence[Any]) -> Scores:
+    """Score clusters against true classes.
 
+    Parameters
+    ----------
+    labels_true : sequence of length N
+        The true class of each text. Classes may be named by any values.
+    labels_pred : sequence of length N
+        The cluster of each text. Clusters may be named by any values.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    InputError
+        If the two differ in length, or are empty.
+
+    Examples
+    --------
     >>> scores = evaluate(["a", "a", "a", "b"], [1, 1, 0, 0])
     >>> scores.acc, round(scores.ari, 3)
     (0.75, 0.0)
     """
-    if len(truth) != len(clusters):
-        raise InputError(f"there are {len(truth)} true labels but {len(clusters)} clusters")
-    if not len(truth):
+    if len(labels_true) != len(labels_pred):
+        raise InputError(f"there are {len(labels_true)} true labels but {len(labels_pred)} clusters")
+    if not len(labels_true):
         raise InputError("there is nothing to evaluate: no row has both a true label and a cluster")
-    counts, rows, columns = _matched(truth, clusters)
+    counts = _count_texts(labels_true, labels_pred)
+    rows, columns = _match_clusters(counts)
     return Scores(
-        acc=float(counts.to_numpy()[rows, columns].sum() / len(truth)),
-        nmi=float(normalized_mutual_info_score(truth, clusters, average_method="geometric")),
-        ari=float(adjusted_rand_score(truth, clusters)),
-        n_texts=len(truth),
+        acc=float(counts.to_numpy()[rows, columns].sum() / len(labels_true)),
+        nmi=float(normalized_mutual_info_score(labels_true, labels_pred, average_method="geometric")),
+        ari=float(adjusted_rand_score(labels_true, labels_pred)),
+        n_texts=len(labels_true),
         n_classes=counts.shape[0],
         n_clusters=counts.shape[1],
-        classes=_class_table(counts, dict(zip(rows.tolist(), columns.tolist(), strict=True))),
+        classes=_score_classes(counts, dict(zip(rows.tolist(), columns.tolist(), strict=True))),
     )
 
 
-def confusion(truth: Sequence[Any], clusters: Sequence[Any]) -> pd.DataFrame:
-    """Return how many texts of each class (rows) each cluster (columns) holds, matches on the diagonal, large first.
+def confusion_matrix(labels_true: Sequence[Any], labels_pred: Sequence[Any]) -> pd.DataFrame:
+    """Compute the confusion matrix of classes and clusters, with matched pairs on the diagonal.
 
-    >>> confusion(["a", "b", "b", "b"], [7, 5, 5, 7]).to_dict("split")["data"]
+    Parameters
+    ----------
+    labels_true, labels_pred : sequences of length N
+        The true class and the cluster of each text, named by any values.
+
+    Returns
+    -------
+    DataFrame
+        The number of texts of each class (rows) in each cluster (columns). Matched classes come first, by size.
+
+    Examples
+    --------
+    >>> confusion_matrix(["a", "b", "b", "b"], [7, 5, 5, 7]).to_dict("split")["data"]
     [[2, 1], [0, 1]]
     """
-    counts, rows, columns = _matched(truth, clusters)
+    counts = _count_texts(labels_true, labels_pred)
+    rows, columns = _match_clusters(counts)
     order = np.argsort(-counts.to_numpy().sum(1)[rows], kind="stable")
     rows, columns = rows[order], columns[order]
-    unmatched = [
-        [i for i in range(size) if i not in set(taken)]
-        for size, taken in zip(counts.shape, (rows, columns), strict=True)
-    ]
-    return counts.iloc[[*rows, *unmatched[0]], [*columns, *unmatched[1]]]
+    unmatched_rows = np.setdiff1d(np.arange(counts.shape[0]), rows)
+    unmatched_columns = np.setdiff1d(np.arange(counts.shape[1]), columns)
+    return counts.iloc[[*rows, *unmatched_rows], [*columns, *unmatched_columns]]
 
 
-def _matched(
-    truth: Sequence[Any], clusters: Sequence[Any]
-) -> tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many texts of each class each cluster holds, and the rows and columns of the best matching."""
-    counts = pd.crosstab(pd.Series(list(truth), name="class"), pd.Series(list(clusters), name="cluster"))
+def _count_texts(labels_true: Sequence[Any], labels_pred: Sequence[Any]) -> pd.DataFrame:
+    """Count the texts of each class (rows) in each cluster (columns)."""
+    return pd.crosstab(pd.Series(list(labels_true), name="class"), pd.Series(list(labels_pred), name="cluster"))
+
+
+def _match_clusters(counts: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the one-to-one matching of rows and columns with the most texts, by the Hungarian algorithm."""
     rows, columns = linear_sum_assignment(counts.to_numpy(), maximize=True)
-    return counts, rows, columns
+    return rows, columns
 
 
-def _class_table(counts: pd.DataFrame, match: dict[int, int]) -> pd.DataFrame:
-    """Return one row a true class, the largest first; a class without a matched cluster has none."""
-    values, table = counts.to_numpy(), []
+def _score_classes(counts: pd.DataFrame, matches: dict[int, int]) -> pd.DataFrame:
+    """Make a table of the true classes, the largest first, with recall and precision of the matched cluster."""
+    values, entries = counts.to_numpy(), []
     for row, name in enumerate(counts.index):
-        column = match.get(row, NO_MATCH)
-        shared = 0 if column == NO_MATCH else int(values[row, column])
-        # The matching may pair a class with a cluster that has none of its texts; that is no match to show.
-        entry = {
-            "class": name,
-            "size": int(values[row].sum()),
-            "cluster": None,
-            "recall": 0.0,
-            "precision": np.nan,
-        }
-        if shared:
+        entry = {"class": name, "size": int(values[row].sum()), "cluster": None, "recall": 0.0, "precision": np.nan}
+        column = matches.get(row)
+        # The matching may pair a class with a cluster that holds none of its texts: such a pair is not shown.
+        if column is not None and (shared := int(values[row, column])):
             entry["cluster"] = counts.columns.tolist()[column]
             entry["recall"] = shared / values[row].sum()
             entry["precision"] = shared / values[:, column].sum()
-        table.append(entry)
-    return pd.DataFrame(table).sort_values("size", ascending=False, kind="stable", ignore_index=True)
+        entries.append(entry)
+    return pd.DataFrame(entries).sort_values("size", ascending=False, kind="stable", ignore_index=True)

@@ -1,0 +1,1 @@
+"""Algorithms on arrays: nearest neighbours and hierarchies."""

@@ -1,4 +1,8 @@
-"""The nearest texts of each text, by embeddings and words; of many texts by an index, without comparing all pairs."""
+"""The nearest neighbours of each text by embeddings and words: exact for up to 50,000 texts, by an index beyond.
+
+The similarity of two texts is (1 - w) <e_i, e_j> + w <x_i, x_j>, where e are embeddings, x are rows of TF-IDF, all of
+length one, and w is the weight of the words.
+"""
 
 from __future__ import annotations
 
@@ -12,80 +16,66 @@ from scipy.sparse import csr_matrix
 
 logger = logging.getLogger("rstc")
 
-NUMBERS_A_PIECE = 2**24  # similarities that are held at a time
-TEXTS_TO_COMPARE_ALL = 50_000  # beyond, each text is compared with those that an index proposes, if there is one
-PROPOSALS_A_NEIGHBOUR = 4
-SHARE_TO_VISIT = 1 / 32  # of the index's cells...
-FEWEST_TO_VISIT, MOST_TO_VISIT = 4, 10  # ...within bounds: a share of a million texts would take an hour
-TEXTS_A_WORD = 1000  # words that are in more texts propose nobody: there are too many, and they have little in common
-ROWS_A_PIECE = 4096
+MAX_EXACT_TEXTS = 50_000  # with more, each text is compared with candidates from an index only
+BLOCK_VALUES = 2**24  # similarities held in memory at a time
+BLOCK_ROWS = 4096  # rows of the sparse product that finds candidates by words
+CANDIDATES_PER_NEIGHBOUR = 4
+PROBE_FRACTION = 1 / 32  # share of the index's cells that a query visits
+MIN_PROBES, MAX_PROBES = 4, 10  # bounds of the visited cells, which limit the time for millions of texts
+MAX_DOCUMENT_FREQUENCY = 1000  # more frequent words are ignored in the search for candidates
 
-NOBODY = -1
+NO_NEIGHBOUR = -1
 
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 
-def nearest(E: Floats, X: csr_matrix | None, k: int, share: float = 0.5) -> NDArray[np.int64]:
-    """Return the k most similar texts of each text, (N, k), most similar first: the text itself, then the others.
+def nearest_neighbours(E: Floats, tfidf: csr_matrix | None, k: int, word_weight: float = 0.5) -> Ints:
+    """Find the k most similar texts of each text.
 
-    With many texts it needs faiss to be quick; then it misses a few neighbours.
+    With more than `MAX_EXACT_TEXTS` texts the search is approximate if faiss is installed, and misses a few neighbours.
 
-    Args:
-        E: embeddings of length one, (N, D).
-        X: words of length one, (N, V); None: the embeddings alone decide.
-        k: how many, the text itself included.
-        share: of the words in the similarity; the rest is the encoder's.
+    Parameters
+    ----------
+    E : (N, D) array
+        Embeddings of length one.
+    tfidf : (N, V) sparse matrix or None
+        TF-IDF with rows of length one; None: the embeddings alone decide.
+    k : int
+        Number of neighbours, the text itself included.
+    word_weight : float
+        Share of the words in the similarity, 0 to 1.
+
+    Returns
+    -------
+    (N, k) array
+        Row numbers, most similar first; the text itself is always the first. Fewer columns if N < k.
 
     >>> E = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32)
-    >>> nearest(E, None, 2).tolist()
+    >>> nearest_neighbours(E, None, 2).tolist()
     [[0, 1], [1, 0], [2, 1]]
     """
     k = min(k, len(E))
-    if len(E) > TEXTS_TO_COMPARE_ALL:
-        if (faiss := faiss_if_there()) is not None:
-            return _nearest_proposed(faiss, E, X, k, share)
-        logger.info("comparing each text with each; `pip install rstc[large]` is quicker for so many")
-    found = np.empty((len(E), k), dtype=np.int64)
+    if len(E) > MAX_EXACT_TEXTS:
+        if (faiss := import_faiss()) is not None:
+            candidates = find_candidates(faiss, E, tfidf, CANDIDATES_PER_NEIGHBOUR * k)
+            return _rank_candidates(candidates, E, tfidf, k, word_weight)
+        logger.info("exact search of neighbours among %d texts; `pip install rstc[large]` is faster", len(E))
+    neighbours = np.empty((len(E), k), dtype=np.int64)
     vectors = torch.from_numpy(np.ascontiguousarray(E))
-    for part in _pieces(len(E), len(E)):
-        similarity = vectors[part] @ vectors.T  # (rows, N)
-        if X is not None:
-            similarity *= 1 - share
-            similarity += share * torch.from_numpy((X[part] @ X.T).toarray())
-        own = torch.arange(part.start, part.stop)
-        similarity[own - part.start, own] = torch.inf  # before its duplicates
-        found[part] = similarity.topk(k, dim=1).indices.numpy()
-    return found
+    for block in _split_into_blocks(len(E), len(E)):
+        similarity = vectors[block] @ vectors.T  # (rows, N)
+        if tfidf is not None:
+            similarity *= 1 - word_weight
+            similarity += word_weight * torch.from_numpy((tfidf[block] @ tfidf.T).toarray())
+        own = torch.arange(block.start, block.stop)
+        similarity[own - block.start, own] = torch.inf  # the text itself comes before its duplicates
+        neighbours[block] = similarity.topk(k, dim=1).indices.numpy()
+    return neighbours
 
 
-def _nearest_proposed(faiss: ModuleType, E: Floats, X: csr_matrix | None, k: int, share: float) -> NDArray[np.int64]:
-    """Return what `nearest` returns, looking at proposals only."""
-    proposed = proposals(faiss, E, X, PROPOSALS_A_NEIGHBOUR * k)
-    found = np.empty((len(E), k), dtype=np.int64)
-    for part in _pieces(len(E), proposed.shape[1] * E.shape[1]):
-        others = proposed[part]  # (rows, proposals)
-        own = np.arange(part.start, part.stop)[:, None]
-        similarity = np.einsum("rd,rpd->rp", E[part], E[others])
-        if X is not None:
-            mine = X[np.repeat(own, others.shape[1])]
-            common = np.asarray(mine.multiply(X[others.ravel()]).sum(1)).reshape(others.shape)
-            similarity = (1 - share) * similarity + share * common
-        similarity[others == own] = np.inf
-        similarity[others == NOBODY] = -np.inf
-        best = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
-        found[part] = np.take_along_axis(others, best, axis=1)
-        found[part] = np.where(found[part] == NOBODY, own, found[part])
-    return found
-
-
-def _pieces(N: int, numbers_a_row: int) -> list[slice]:
-    """Cut N rows into pieces, of which none holds too many numbers at a time."""
-    rows = max(1, NUMBERS_A_PIECE // numbers_a_row)
-    return [slice(start, min(start + rows, N)) for start in range(0, N, rows)]
-
-
-def faiss_if_there() -> ModuleType | None:
-    """Return faiss, which comes with the extra `large`."""
+def import_faiss() -> ModuleType | None:
+    """Return faiss, which comes with the extra `large`, or None."""
     try:
         import faiss
     except ImportError:
@@ -93,42 +83,69 @@ def faiss_if_there() -> ModuleType | None:
     return faiss
 
 
-def proposals(faiss: ModuleType, E: NDArray[np.float32], X: csr_matrix | None, n: int) -> NDArray[np.int64]:
-    """Return texts that may be near each text (N, n or 2n, and one): by embeddings (N, D), by words (N, V), or by both.
+def find_candidates(faiss: ModuleType, E: Floats, tfidf: csr_matrix | None, n: int) -> Ints:
+    """Find candidates for the neighbours of each text, n by embeddings and n by words.
 
-    Each text is among its own; none is proposed twice; NOBODY fills up where there are fewer.
+    Returns
+    -------
+    (N, n + 1) array, or (N, 2 n + 1) with words
+        Distinct row numbers, the text itself included, padded by `NO_NEIGHBOUR`.
     """
     own = np.arange(len(E))[:, None]
-    found = np.hstack([own, _by_embedding(faiss, E, n), *([] if X is None else [by_words(X, n)])])
-    found.sort(axis=1)
-    found[:, 1:][found[:, 1:] == found[:, :-1]] = NOBODY
-    return found
+    by_words = [] if tfidf is None else [find_candidates_by_words(tfidf, n)]
+    candidates = np.hstack([own, _find_candidates_by_embedding(faiss, E, n), *by_words])
+    candidates.sort(axis=1)
+    candidates[:, 1:][candidates[:, 1:] == candidates[:, :-1]] = NO_NEIGHBOUR
+    return candidates
 
 
-def _by_embedding(faiss: ModuleType, E: NDArray[np.float32], n: int) -> NDArray[np.int64]:
-    """Return the n nearest texts (N, n), but for some that it misses.
+def find_candidates_by_words(tfidf: csr_matrix, n: int) -> Ints:
+    """Find the n texts (N, n) with the largest TF-IDF product, over words that are not too frequent."""
+    document_frequency = np.bincount(tfidf.indices, minlength=tfidf.shape[1])
+    rare = tfidf[:, np.flatnonzero(document_frequency <= MAX_DOCUMENT_FREQUENCY)].tocsr()
+    transposed = rare.T.tocsr()
+    candidates = np.full((tfidf.shape[0], n), NO_NEIGHBOUR, dtype=np.int64)
+    for start in range(0, len(candidates), BLOCK_ROWS):
+        products = rare[start : start + BLOCK_ROWS] @ transposed  # (rows, N), sparse
+        for row, (first, last) in enumerate(zip(products.indptr[:-1], products.indptr[1:], strict=True), start):
+            texts, similarity = products.indices[first:last], products.data[first:last]
+            if len(texts) > n:
+                texts = texts[np.argpartition(-similarity, n - 1)[:n]]
+            candidates[row, : len(texts)] = texts
+    return candidates
 
-    The index keeps texts in cells around centres, and looks for a text's neighbours in the nearest cells only.
-    """
-    cells = max(int(len(E) ** 0.5), 1)
-    index = faiss.index_factory(E.shape[1], f"IVF{cells},Flat", faiss.METRIC_INNER_PRODUCT)
+
+def _find_candidates_by_embedding(faiss: ModuleType, E: Floats, n: int) -> Ints:
+    """Find about the n nearest texts (N, n) by an inverted file index, which searches the nearest cells only."""
+    n_cells = max(int(len(E) ** 0.5), 1)
+    index = faiss.index_factory(E.shape[1], f"IVF{n_cells},Flat", faiss.METRIC_INNER_PRODUCT)
     vectors = np.ascontiguousarray(E)
     index.train(vectors)
     index.add(vectors)
-    index.nprobe = int(np.clip(SHARE_TO_VISIT * cells, FEWEST_TO_VISIT, MOST_TO_VISIT))
+    index.nprobe = int(np.clip(PROBE_FRACTION * n_cells, MIN_PROBES, MAX_PROBES))
     return np.asarray(index.search(vectors, n)[1], dtype=np.int64)
 
 
-def by_words(X: csr_matrix, n: int) -> NDArray[np.int64]:
-    """Return the n texts (N, n) that share most with each, of the words that are not too common."""
-    rare = X[:, np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) <= TEXTS_A_WORD)].tocsr()
-    found = np.full((X.shape[0], n), NOBODY, dtype=np.int64)
-    others = rare.T.tocsr()
-    for start in range(0, len(found), ROWS_A_PIECE):
-        common = rare[start : start + ROWS_A_PIECE] @ others
-        for row, (first, last) in enumerate(zip(common.indptr[:-1], common.indptr[1:], strict=True), start):
-            texts, shared = common.indices[first:last], common.data[first:last]
-            if len(texts) > n:
-                texts = texts[np.argpartition(-shared, n - 1)[:n]]
-            found[row, : len(texts)] = texts
-    return found
+def _rank_candidates(candidates: Ints, E: Floats, tfidf: csr_matrix | None, k: int, word_weight: float) -> Ints:
+    """Return the k most similar candidates of each text, (N, k), the text itself first."""
+    neighbours = np.empty((len(E), k), dtype=np.int64)
+    for block in _split_into_blocks(len(E), candidates.shape[1] * E.shape[1]):
+        others = candidates[block]  # (rows, candidates)
+        own = np.arange(block.start, block.stop)[:, None]
+        similarity = np.einsum("rd,rpd->rp", E[block], E[others])
+        if tfidf is not None:
+            repeated = tfidf[np.repeat(own, others.shape[1])]
+            products = np.asarray(repeated.multiply(tfidf[others.ravel()]).sum(1)).reshape(others.shape)
+            similarity = (1 - word_weight) * similarity + word_weight * products
+        similarity[others == own] = np.inf
+        similarity[others == NO_NEIGHBOUR] = -np.inf
+        best = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+        neighbours[block] = np.take_along_axis(others, best, axis=1)
+        neighbours[block] = np.where(neighbours[block] == NO_NEIGHBOUR, own, neighbours[block])
+    return neighbours
+
+
+def _split_into_blocks(n_rows: int, values_per_row: int) -> list[slice]:
+    """Split rows into blocks of at most `BLOCK_VALUES` values."""
+    rows = max(1, BLOCK_VALUES // values_per_row)
+    return [slice(start, min(start + rows, n_rows)) for start in range(0, n_rows, rows)]

@@ -1,0 +1,1 @@
+"""The machine and the process: device, cores, memory, signals, progress, process groups."""

@@ -1,4 +1,4 @@
-"""What a run computes on: the device, its cores, its precision and its random numbers."""
+"""The device of a run, its precision, its threads and its random number generators."""
 
 from __future__ import annotations
 
@@ -10,46 +10,68 @@ from typing import TypeVar
 
 import torch
 
-from rstc.runtime.cores import granted_cores
 from rstc.errors import InputError, first_line
+from rstc.runtime.cores import available_cores
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
-
-def use_granted_cores() -> None:
-    """Let torch use no more threads than this process may run at a time.
-
-    Torch counts the machine's cores; in a container that is granted fewer, the rest would wait for each other.
-    """
-    torch.set_num_threads(min(torch.get_num_threads(), granted_cores()))
-
-
-_cores = threading.Lock()
+_threads_lock = threading.Lock()  # torch's number of threads is global, so only one `parallel_map` may change it
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def map_on_cores(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Return what `work` makes of each item, computed by as many workers as torch has threads, each on one core.
+def limit_torch_threads() -> None:
+    """Limit torch's threads to the cores that this process may use.
 
-    Many small products side by side are quicker than each of them spread over the cores, which wait for one another
-    at every operation. The number of torch's threads is that of the whole process, so one caller at a time gets the
-    workers, and the others work as if this were a loop.
+    Torch counts the cores of the machine; in a container with fewer cores, its threads would wait for each other.
     """
-    threads = torch.get_num_threads()
-    if threads == 1 or len(items) < 2 or not _cores.acquire(blocking=False):
-        return [work(item) for item in items]
+    torch.set_num_threads(min(torch.get_num_threads(), available_cores()))
+
+
+def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Apply a function to each item in a pool of threads, each of which computes on one core.
+
+    Many small products are faster in parallel than one after the other on all cores, which have to synchronise at every
+    operation. A call inside another one, or while another thread runs one, is a plain loop.
+
+    Parameters
+    ----------
+    function : callable
+        Called with each item.
+    items : sequence
+        The arguments.
+
+    Returns
+    -------
+    list
+        The results in the order of the items.
+    """
+    n_threads = torch.get_num_threads()
+    if n_threads == 1 or len(items) < 2 or not _threads_lock.acquire(blocking=False):
+        return [function(item) for item in items]
     try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as workers:
-            return list(workers.map(work, items))
+        with ThreadPoolExecutor(n_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return list(pool.map(function, items))
     finally:
-        torch.set_num_threads(threads)
-        _cores.release()
+        torch.set_num_threads(n_threads)
+        _threads_lock.release()
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """Return the named device, or for "auto" a GPU where there is one.
+    """Return a device.
 
+    Parameters
+    ----------
+    name : str, default="auto"
+        Name of a torch device, or "auto" for a GPU if available, else the CPU.
+
+    Raises
+    ------
+    InputError
+        If the device does not exist or cannot be used.
+
+    Examples
+    --------
     >>> choose_device("cpu")
     device(type='cpu')
     """
@@ -60,19 +82,26 @@ def choose_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as problem:
-        raise InputError(f"device={name!r} cannot be used here ({first_line(problem)})") from problem
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(f"device={name!r} is not available ({first_line(error)})") from error
     if device.type == "meta":
-        raise InputError("device='meta' computes nothing; use cpu, cuda or mps")
+        raise InputError("device='meta' cannot compute; use cpu, cuda or mps")
     return device
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """Return the named precision, or for "auto" bfloat16 where the device has arithmetic for it.
+    """Return the floating point type of the encoder.
 
-    Those are NVIDIA's GPUs from Ampere on, and CPUs with AMX or AVX-512 BF16. Everything else computes in float32, and
-    float16 with its narrow range is never chosen, only taken when asked for.
+    Parameters
+    ----------
+    name : str
+        A key of `PRECISIONS`, or "auto" for bfloat16 if the device supports it natively (NVIDIA GPUs since Ampere, CPUs
+        with AMX or AVX-512 BF16), else float32.
+    device : torch.device
+        The device.
 
+    Examples
+    --------
     >>> choose_precision("float16", torch.device("cpu"))
     torch.float16
     """
@@ -82,35 +111,43 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
 
 
 def _has_bfloat16(device: torch.device) -> bool:
-    """Tell whether bfloat16 is computed by the device itself and not imitated."""
+    """Return whether a device computes bfloat16 natively instead of emulating it."""
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device)[0] >= 8
     if device.type == "cpu" and hasattr(torch.cpu, "get_capabilities"):
-        can = torch.cpu.get_capabilities()
-        return bool(can.get("amx_bf16") or can.get("avx512_bf16"))
+        capabilities = torch.cpu.get_capabilities()
+        return bool(capabilities.get("amx_bf16") or capabilities.get("avx512_bf16"))
     return False
 
 
 @contextmanager
-def seeded(device: torch.device, seed: int) -> Iterator[None]:
-    """Seed torch's generators of the CPU and of the device, and give them back as they were."""
+def fork_rng(device: torch.device, seed: int) -> Iterator[None]:
+    """Seed torch's generators of the CPU and of a device inside the block, and restore them afterwards.
+
+    Parameters
+    ----------
+    device : torch.device
+        Device whose generator is seeded, in addition to that of the CPU.
+    seed : int
+        The seed.
+    """
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.default_generator.manual_seed(seed)
         if device.type == "cuda":
             with torch.cuda.device(device):
                 torch.cuda.manual_seed(seed)
-        before = torch.mps.get_rng_state() if device.type == "mps" else None
-        if before is not None:
+        mps_state = torch.mps.get_rng_state() if device.type == "mps" else None
+        if mps_state is not None:
             torch.mps.manual_seed(seed)
         try:
             yield
         finally:
-            if before is not None:
-                torch.mps.set_rng_state(before)
+            if mps_state is not None:
+                torch.mps.set_rng_state(mps_state)
 
 
-def generator_states(device: torch.device) -> dict[str, torch.Tensor]:
-    """Return where torch's generators of the CPU and of the device are."""
+def get_rng_states(device: torch.device) -> dict[str, torch.Tensor]:
+    """Return the states of torch's generators of the CPU and of a device, by the type of device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -119,8 +156,8 @@ def generator_states(device: torch.device) -> dict[str, torch.Tensor]:
     return states
 
 
-def set_generator_states(states: Mapping[str, torch.Tensor], device: torch.device) -> None:
-    """Let torch's generators go on from there."""
+def set_rng_states(states: Mapping[str, torch.Tensor], device: torch.device) -> None:
+    """Restore states that `get_rng_states` returned; those of another type of device are ignored."""
     torch.set_rng_state(states["cpu"])
     if "cuda" in states and device.type == "cuda":
         torch.cuda.set_rng_state(states["cuda"], device)

@@ -1,6 +1,7 @@
-"""The processes that share a run, as torchrun starts them: which of them this one is, and what they tell each other.
+"""Collective operations of the processes that share a run, as torchrun starts them.
 
-Alone, every call gives back what it was given: the same code runs in one process and in many.
+In a single process, every operation returns its argument, so the same code runs in one process and in many. Rows are
+split among the processes in the order of their ranks (`row_range`).
 """
 
 from __future__ import annotations
@@ -20,17 +21,27 @@ from torch import Tensor
 
 from rstc.errors import InputError
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-PATIENCE = timedelta(hours=2)  # the first process may look for labels for long while the others wait
+TIMEOUT = timedelta(hours=2)  # the other processes wait while the first one computes pseudo-labels
+_CONNECTION_ERRORS = ("Connection closed", "Connection reset", "Broken pipe", "gloo", "NCCL")
 
 
-class Ranks:
-    """So many processes, and which of them this one is, from 0.
+class ProcessGroup:
+    """The processes that share a run.
 
-    Attributes:
-        rank, size: this process, of so many.
-        bytes_sent: what this process has given to sums and gathers so far.
+    Parameters
+    ----------
+    rank : int, default=0
+        Rank of this process.
+    size : int, default=1
+        Number of processes.
+
+    Attributes
+    ----------
+    bytes_sent : int
+        Bytes of tensors that this process has passed to collective operations.
     """
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
@@ -38,59 +49,69 @@ class Ranks:
         self.bytes_sent = 0
 
     @property
-    def alone(self) -> bool:
-        """Whether there is one process only."""
+    def is_single(self) -> bool:
+        """Whether there is only one process."""
         return self.size == 1
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that writes and speaks."""
+        """Whether this is the process of rank 0, which writes files and prints."""
         return self.rank == 0
 
-    def sum(self, values: Tensor) -> Tensor:
-        """Return the sum over all processes, in place of the values."""
-        if not self.alone:
+    def all_reduce(self, values: Tensor) -> Tensor:
+        """Sum a tensor over all processes, in place, and return it."""
+        if not self.is_single:
             self.bytes_sent += values.numel() * values.element_size()
             dist.all_reduce(values)
         return values
 
     def total(self, number: float) -> float:
         """Return the sum of a number over all processes."""
-        return float(self.sum(torch.tensor([number], dtype=torch.float64)).item()) if not self.alone else number
+        if self.is_single:
+            return number
+        return float(self.all_reduce(torch.tensor([number], dtype=torch.float64)).item())
 
     def mean(self, values: Tensor) -> float:
-        """Return the mean of values over the texts of all processes, (n,) of each."""
-        if self.alone:
+        """Return the mean over the values (n,) of all processes."""
+        if self.is_single:
             return values.float().mean().item()
         return self.total(float(values.double().sum())) / self.total(len(values))
 
-    def largest(self, number: float) -> float:
-        """Return the largest of a number over all processes."""
-        return max(self.every(number))
+    def max(self, number: float) -> float:
+        """Return the largest value of a number over all processes."""
+        return max(self.gather_objects(number))
 
     def any(self, *flags: bool) -> list[bool]:
-        """Return of each flag whether some process has it up."""
-        if self.alone:
+        """Return for each flag whether it is set in any process."""
+        if self.is_single:
             return list(flags)
-        return [count > 0 for count in self.sum(torch.tensor(flags, dtype=torch.float64)).tolist()]
+        return [count > 0 for count in self.all_reduce(torch.tensor(flags, dtype=torch.float64)).tolist()]
 
-    def wait(self) -> None:
-        """Wait until all processes have come here."""
+    def barrier(self) -> None:
+        """Wait until all processes have reached this call."""
         self.total(0)
 
-    def every(self, thing: Thing) -> list[Thing]:
-        """Return what each process has, in their order."""
-        if self.alone:
-            return [thing]
-        things: list[Any] = [None] * self.size
-        dist.all_gather_object(things, thing)
-        return things
+    def gather_objects(self, item: Item) -> list[Item]:
+        """Return the item of each process, by rank, in all processes."""
+        if self.is_single:
+            return [item]
+        items: list[Any] = [None] * self.size
+        dist.all_gather_object(items, item)
+        return items
 
-    def rows(self, local: Tensor, counts: Sequence[int] | None = None) -> Tensor:
-        """Return the rows (n, ...) of all processes, in their order; each may have another number of them."""
-        if self.alone:
+    def all_gather_rows(self, local: Tensor, counts: Sequence[int] | None = None) -> Tensor:
+        """Return the rows of all processes, by rank, in all processes.
+
+        Parameters
+        ----------
+        local : Tensor, (n, ...)
+            Rows of this process; n may differ between processes.
+        counts : sequence of int, optional
+            Number of rows of each process, gathered by default.
+        """
+        if self.is_single:
             return local
-        counts = self.every(len(local)) if counts is None else counts
+        counts = self.gather_objects(len(local)) if counts is None else counts
         padded = local.new_zeros(max(counts), *local.shape[1:])
         padded[: len(local)] = local.detach()
         self.bytes_sent += padded.numel() * padded.element_size()
@@ -98,19 +119,19 @@ class Ranks:
         dist.all_gather(parts, padded)
         return torch.cat([part[:count] for part, count in zip(parts, counts, strict=True)])
 
-    def with_own(self, local: Tensor, counts: Sequence[int]) -> Tensor:
-        """Return the rows of all processes; gradients flow to this one's, as to each other's in its own process."""
-        if self.alone:
+    def gather_rows_with_grad(self, local: Tensor, counts: Sequence[int]) -> Tensor:
+        """Return the rows of all processes, as `all_gather_rows`, with gradients for the rows of this process."""
+        if self.is_single:
             return local
         start = sum(counts[: self.rank])
-        found = self.rows(local, counts)
-        return torch.cat([found[:start], local, found[start + len(local) :]])
+        gathered = self.all_gather_rows(local, counts)
+        return torch.cat([gathered[:start], local, gathered[start + len(local) :]])
 
-    def rows_at_first(self, local: Tensor) -> Tensor | None:
-        """Return the rows of all processes in the first one; None in the others."""
-        if self.alone:
+    def gather_rows(self, local: Tensor) -> Tensor | None:
+        """Return the rows (n, ...) of all processes, by rank, in the first process; None in the others."""
+        if self.is_single:
             return local
-        counts = self.every(len(local))
+        counts = self.gather_objects(len(local))
         if not self.is_first:
             self.bytes_sent += local.numel() * local.element_size()
             dist.send(local.contiguous(), 0)
@@ -121,127 +142,148 @@ class Ranks:
             dist.recv(parts[-1], rank)
         return torch.cat(parts)
 
-    def things_at_first(self, things: list[Thing]) -> list[Thing] | None:
-        """Return the lists of all processes, put together, in the first one; None in the others."""
-        if self.alone:
-            return things
+    def gather_lists(self, items: list[Item]) -> list[Item] | None:
+        """Return the concatenated lists of all processes, by rank, in the first process; None in the others."""
+        if self.is_single:
+            return items
         lists: list[Any] | None = [None] * self.size if self.is_first else None
-        dist.gather_object(things, lists)
-        return None if lists is None else [thing for one in lists for thing in one]
+        dist.gather_object(items, lists)
+        return None if lists is None else [item for part in lists for item in part]
 
-    def at_first(self, make: Callable[[], Thing]) -> Thing:
-        """Let the first process make something, and return it in all; what goes wrong there is raised in all."""
-        if self.alone:
-            return make()
-        told: list[Any] = [None, None]
+    def run_on_first(self, function: Callable[[], Result]) -> Result:
+        """Run a function in the first process; return its result, or raise its exception, in all processes."""
+        if self.is_single:
+            return function()
+        outcome: list[Any] = [None, None]  # the result and the exception
         if self.is_first:
             try:
-                told[0] = make()
-            except Exception as problem:
-                told[1] = problem
-        dist.broadcast_object_list(told, src=0)
-        if told[1] is not None:
-            raise told[1]
-        return told[0]  # type: ignore[no-any-return]
+                outcome[0] = function()
+            except Exception as error:
+                outcome[1] = error
+        dist.broadcast_object_list(outcome, src=0)
+        if outcome[1] is not None:
+            raise outcome[1]
+        return outcome[0]  # type: ignore[no-any-return]
 
-    def together(self, make: Callable[[], Thing]) -> Thing:
-        """Let each process make something; what goes wrong in one of them is raised in all."""
-        if self.alone:
-            return make()
-        made, problem = None, None
+    def run_on_all(self, function: Callable[[], Result]) -> Result:
+        """Run a function in each process; an InputError in one of them is raised in all."""
+        if self.is_single:
+            return function()
+        result, local_error = None, None
         try:
-            made = make()
-        except InputError as mistake:
-            problem = mistake
-        for one in self.every(problem):
-            if one is not None:
-                raise one
-        return made  # type: ignore[return-value]
+            result = function()
+        except InputError as error:
+            local_error = error
+        for gathered_error in self.gather_objects(local_error):
+            if gathered_error is not None:
+                raise gathered_error
+        return result  # type: ignore[return-value]
 
-    def as_first(self, values: Tensor) -> Tensor:
-        """Return the first process's values, in place of these."""
-        if not self.alone:
+    def broadcast(self, values: Tensor) -> Tensor:
+        """Overwrite a tensor by that of the first process, and return it."""
+        if not self.is_single:
             dist.broadcast(values, src=0)
         return values
 
-    def same_draws(self, rng: np.random.Generator) -> None:
-        """Let a generator go on from where the first process's is."""
-        if not self.alone:
-            rng.bit_generator.state = self.at_first(lambda: rng.bit_generator.state)
+    def sync_generator(self, rng: np.random.Generator) -> None:
+        """Set the state of a generator to that of the first process."""
+        if not self.is_single:
+            rng.bit_generator.state = self.run_on_first(lambda: rng.bit_generator.state)
 
 
-ALONE = Ranks()
+SINGLE_PROCESS = ProcessGroup()
 
 
-def current_ranks() -> Ranks:
-    """Return the processes that share this run: those of torch's process group, where there is one."""
+def current_process_group() -> ProcessGroup:
+    """Return the processes of torch's process group, or a single process if it is not initialized."""
     if dist.is_available() and dist.is_initialized():
-        return Ranks(dist.get_rank(), dist.get_world_size())
-    return ALONE
+        return ProcessGroup(dist.get_rank(), dist.get_world_size())
+    return SINGLE_PROCESS
 
 
-def join_ranks() -> Ranks:
-    """Join the process group that torchrun has prepared, where this process was started by it."""
+def join_process_group() -> ProcessGroup:
+    """Initialize torch's process group if torchrun started this process, and return its processes."""
     if "TORCHELASTIC_RUN_ID" not in os.environ or not dist.is_available():
-        return ALONE
+        return SINGLE_PROCESS
     if not dist.is_initialized():
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-        dist.init_process_group(backend, timeout=PATIENCE)
-    return current_ranks()
+        dist.init_process_group(backend, timeout=TIMEOUT)
+    return current_process_group()
 
 
 @contextmanager
-def told_when_one_ends() -> Iterator[Ranks]:
-    """Join the processes that share a run; when one of them ends before its time, the others say so and end, too."""
-    ranks = join_ranks()
-    if ranks.alone:
-        yield ranks
+def process_group_session() -> Iterator[ProcessGroup]:
+    """Join the process group for a block, and leave it at the end.
+
+    When another process dies, which shows as a SIGTERM from torchrun or as a connection error, an InputError is raised.
+
+    Yields
+    ------
+    ProcessGroup
+    """
+    processes = join_process_group()
+    if processes.is_single:
+        yield processes
         return
-    signal.signal(signal.SIGTERM, _ended)  # as torchrun sends it to the others
+    signal.signal(signal.SIGTERM, _raise_process_lost)
     try:
-        yield ranks
-    except (RuntimeError, ConnectionError) as problem:
-        if any(sign in str(problem) for sign in _SIGNS_OF_AN_END):
-            _ended()
+        yield processes
+    except (RuntimeError, ConnectionError) as error:
+        if any(message in str(error) for message in _CONNECTION_ERRORS):
+            _raise_process_lost()
         raise
     dist.destroy_process_group()
 
 
-_SIGNS_OF_AN_END = ("Connection closed", "Connection reset", "Broken pipe", "gloo", "NCCL")
-
-
-def _ended(*_: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+def _raise_process_lost(*_: object) -> None:
+    """Raise an InputError because another process of the run has died; also used as a signal handler."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal must not interrupt the report of the first
     raise InputError(
-        "a process that shares this run ended before its time; the same command, with any number of processes, goes on "
-        "from where it was kept last"
+        "another process of this run has died; the same command, with any number of processes, resumes from the last "
+        "checkpoint"
     ) from None
 
 
-def share_of(n: int, ranks: Ranks) -> range:
-    """Return which of n rows are this process's: as many for each, one after the other.
+def row_range(n_rows: int, processes: ProcessGroup) -> range:
+    """Return the rows of this process: contiguous shares by rank, whose sizes differ by at most one.
 
-    >>> [share_of(7, Ranks(rank, 3)) for rank in range(3)]
+    >>> [row_range(7, ProcessGroup(rank, 3)) for rank in range(3)]
     [range(0, 3), range(3, 5), range(5, 7)]
     """
-    each, more = divmod(n, ranks.size)
-    start = ranks.rank * each + min(ranks.rank, more)
-    return range(start, start + each + (ranks.rank < more))
+    share, remainder = divmod(n_rows, processes.size)
+    start = processes.rank * share + min(processes.rank, remainder)
+    return range(start, start + share + (processes.rank < remainder))
 
 
-def own_slice(n_own: int, ranks: Ranks) -> slice:
-    """Return where this process's n_own rows are among those of all."""
-    start = sum(ranks.every(n_own)[: ranks.rank])
-    return slice(start, start + n_own)
+def local_slice(n_local: int, processes: ProcessGroup) -> slice:
+    """Return the position of this process's n_local rows among the rows of all processes."""
+    start = sum(processes.gather_objects(n_local)[: processes.rank])
+    return slice(start, start + n_local)
 
 
-def own_rows(rows: NDArray[np.int64], n_own: int, ranks: Ranks) -> NDArray[np.int64]:
-    """Return those of all processes' rows that are among this one's n_own, counted from its first.
+def local_rows(rows: NDArray[np.int64], n_local: int, processes: ProcessGroup) -> NDArray[np.int64]:
+    """Select the rows that belong to this process, and count them from its first row.
 
-    >>> own_rows(np.array([0, 3, 4]), 5, ALONE).tolist()
+    Parameters
+    ----------
+    rows : ndarray of int64
+        Rows, counted over all processes.
+    n_local : int
+        Number of rows of this process.
+    processes : ProcessGroup
+        The processes.
+
+    Returns
+    -------
+    ndarray of int64
+        The rows of this process, counted from its first.
+
+    Examples
+    --------
+    >>> local_rows(np.array([0, 3, 4]), 5, SINGLE_PROCESS).tolist()
     [0, 3, 4]
     """
-    own = own_slice(n_own, ranks)
+    own = local_slice(n_local, processes)
     return np.asarray(rows[(rows >= own.start) & (rows < own.stop)] - own.start)

@@ -1,4 +1,4 @@
-"""The versions and the machine that a result was made with."""
+"""The package versions and the machine that a result was computed with."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ PACKAGES = (
 )
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python, of rstc and of what it computes with."""
+def package_versions() -> dict[str, str]:
+    """Return the versions of Python, of rstc and of the packages that it computes with."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in PACKAGES}
 
 
-def machine() -> str:
-    """Return the processor and how much of it computes."""
+def describe_machine() -> str:
+    """Return the processor, its number of cores and torch's number of threads."""
     import torch
 
     return f"{platform.machine()} {_cpu_name()}, {os.cpu_count()} cores, {torch.get_num_threads()} threads"
 
 
 def peak_memory() -> int | None:
-    """Return the most memory that this process has held, in bytes; None where the system does not tell."""
+    """Return the peak memory of this process in bytes; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -42,6 +42,7 @@ def peak_memory() -> int | None:
 
 
 def _cpu_name() -> str:
+    """Return the model name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Whether a run fits into memory, told before it starts: what it takes by its sizes, and what is free."""
+"""Estimate of the memory that a run takes, checked against the free memory before the run starts."""
 
 from __future__ import annotations
 
@@ -9,84 +9,114 @@ from pathlib import Path
 from rstc.errors import InputError
 
 MEMINFO = Path("/proc/meminfo")
-CGROUP = Path("/sys/fs/cgroup")  # of a container, where there is one
+CGROUP = Path("/sys/fs/cgroup")  # present in a container
 GB = 1e9
 
-# Bytes, as runs of 10,000 to 1,000,000 texts took them at their peak (benchmarks/scale.py), rounded up.
-_LIBRARIES = 0.6 * GB
-_A_TEXT = 450  # its row, its string and its tokens as objects, beside its characters
-_COPIES_OF_ALL = 2  # of the final embeddings and predictions
-_COPIES_OF_LEARNERS = 3  # of what labels are found in: embeddings, points, predictions, models of the folds
-_COPIES_OF_WEIGHTS = 4  # the weights, their gradients and Adam's two moments, if all of them learn
-_CHARACTERS_A_TOKEN = 4
-_WORDS_DIM = 200
+# Measured at the peak of runs of 10,000 to 1,000,000 texts (benchmarks/scale.py), rounded up.
+_LIBRARY_BYTES = 0.6 * GB
+_BYTES_PER_TEXT = 450  # the row, the string object and the token objects of a text, without its characters
+_COPIES_PER_TEXT = 2  # of the final embedding and prediction
+_COPIES_PER_FIT_TEXT = 3  # of embeddings, features and predictions while pseudo-labels are computed
+_COPIES_OF_WEIGHTS = 4  # the weights, their gradients and Adam's two moments
+_CHARACTERS_PER_TOKEN = 4
+_WORD_FEATURES_DIM = 200
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What a run's memory depends on.
+class MemoryEstimate:
+    """Estimate of the memory of a run in this process, from the sizes of its parts.
 
-    Attributes:
-        texts: how many there are in this process.
-        characters: of all of them together.
-        learners: how many of them train.
-        tokens: of a text, at the most.
-        n_clusters: C.
-        dim: D of the embeddings.
-        weights: bytes of the encoder's.
-        cache: bytes that may be held of what its frozen layers gave.
+    Attributes
+    ----------
+    n_texts : int
+        Number of texts in this process.
+    n_characters : int
+        Number of characters of these texts.
+    n_fit_texts : int
+        Number of training texts.
+    max_tokens : int
+        Number of tokens to which a text is truncated.
+    n_clusters : int
+        C, or an assumed number if it is to be estimated.
+    dim : int
+        D, the dimension of the embeddings.
+    encoder_bytes : int
+        Size of the encoder's weights.
+    cache_bytes : int
+        Largest size of the cache of hidden states.
     """
 
-    texts: int
-    characters: int
-    learners: int
-    tokens: int
+    n_texts: int
+    n_characters: int
+    n_fit_texts: int
+    max_tokens: int
     n_clusters: int
     dim: int
-    weights: int
-    cache: int
+    encoder_bytes: int
+    cache_bytes: int
 
     @property
-    def for_all(self) -> float:
-        """Bytes for the texts and what is found out about each."""
-        numbers = _COPIES_OF_ALL * 4 * (self.dim + self.n_clusters)
-        return 2 * self.characters + self.texts * (_A_TEXT + numbers)
+    def prediction_bytes(self) -> float:
+        """Bytes for the texts, their embeddings and their predictions."""
+        results = _COPIES_PER_TEXT * 4 * (self.dim + self.n_clusters)
+        return 2 * self.n_characters + self.n_texts * (_BYTES_PER_TEXT + results)
 
     @property
-    def for_learners(self) -> float:
-        """Bytes for training and finding labels."""
-        tokens = min(self.tokens, self.characters / max(self.texts, 1) / _CHARACTERS_A_TOKEN + 2)
-        kept = min(self.cache, self.learners * tokens * self.dim * 2)
-        numbers = 4 * (self.dim + _WORDS_DIM) + 8 * self.n_clusters
-        return kept + self.learners * _COPIES_OF_LEARNERS * numbers
+    def training_bytes(self) -> float:
+        """Bytes for the cache of hidden states and for computing pseudo-labels."""
+        tokens = min(self.max_tokens, self.n_characters / max(self.n_texts, 1) / _CHARACTERS_PER_TOKEN + 2)
+        cached = min(self.cache_bytes, self.n_fit_texts * tokens * self.dim * 2)
+        features = 4 * (self.dim + _WORD_FEATURES_DIM) + 8 * self.n_clusters
+        return cached + self.n_fit_texts * _COPIES_PER_FIT_TEXT * features
 
     @property
-    def total(self) -> float:
-        """Bytes in all."""
-        return _LIBRARIES + _COPIES_OF_WEIGHTS * self.weights + self.for_all + self.for_learners
+    def total_bytes(self) -> float:
+        """Bytes of the whole process."""
+        return _LIBRARY_BYTES + _COPIES_OF_WEIGHTS * self.encoder_bytes + self.prediction_bytes + self.training_bytes
 
 
-def check_fits(sizes: Sizes, allowed_gb: float = 0.0) -> None:
-    """Refuse a run that would take more memory than is allowed, or than is free."""
-    free = allowed_gb * GB if allowed_gb else free_memory()
-    if free is None or sizes.total <= free:
+def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
+    """Raise an error if a run needs more memory than is allowed or free.
+
+    Parameters
+    ----------
+    estimate : MemoryEstimate
+        Memory of the run.
+    limit_gb : float, default=0.0
+        Limit in gigabytes (the setting `memory_gb`); 0 for the free memory of the machine or container.
+
+    Raises
+    ------
+    InputError
+        If the estimate exceeds the limit.
+    """
+    limit = limit_gb * GB if limit_gb else free_memory()
+    if limit is None or estimate.total_bytes <= limit:
         return
     raise InputError(
-        f"this run would take about {sizes.total / GB:.1f} GB of memory, and {free / GB:.1f} GB are "
-        f"{'allowed (memory_gb)' if allowed_gb else 'free'}: {sizes.for_all / GB:.1f} for {sizes.texts:,} texts in "
-        f"{sizes.n_clusters:,} clusters, {sizes.for_learners / GB:.1f} for the {sizes.learners:,} of them that train; "
-        "lower max_fit_texts or the number of clusters, cluster a part of the rows and label the rest by `rstc "
-        "predict`, which streams, or share the run among machines (docs/scale.md); memory_gb says otherwise"
+        f"this run would take about {estimate.total_bytes / GB:.1f} GB of memory, but only {limit / GB:.1f} GB are "
+        f"{'allowed (memory_gb)' if limit_gb else 'free'}: {estimate.prediction_bytes / GB:.1f} GB for "
+        f"{estimate.n_texts:,} texts in {estimate.n_clusters:,} clusters and {estimate.training_bytes / GB:.1f} GB for "
+        f"training on {estimate.n_fit_texts:,} of them; lower max_fit_texts or the number of clusters, cluster a part "
+        "of the rows and label the rest with `rstc predict`, which streams, run on several machines (docs/scale.md), "
+        "or set memory_gb to override this estimate"
     )
 
 
 def free_memory() -> float | None:
-    """Return the bytes that this process may still take: the machine's, or its container's; None if nobody says."""
-    known = [bytes_free for bytes_free in (_of_machine(), _of_container()) if bytes_free is not None]
-    return min(known, default=None)
+    """Return the bytes that this process may still allocate, by its machine and its container.
+
+    Returns
+    -------
+    float or None
+        The smaller of the two; None if neither is known.
+    """
+    limits = [free for free in (_machine_free_memory(), _container_free_memory()) if free is not None]
+    return min(limits, default=None)
 
 
-def _of_machine() -> float | None:
+def _machine_free_memory() -> float | None:
+    """Return the available memory of the machine, or its total memory if the available part is not reported."""
     try:
         for line in MEMINFO.read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -94,16 +124,18 @@ def _of_machine() -> float | None:
     except (OSError, ValueError, IndexError):
         pass
     try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))  # not all of it is free; none is more
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
         return None
 
 
-def _of_container() -> float | None:
+def _container_free_memory() -> float | None:
+    """Return the memory left of a container's limit (cgroup v2); None if there is no limit."""
     try:
         limit, used = ((CGROUP / name).read_text().strip() for name in ("memory.max", "memory.current"))
-        held = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
-        # Files in the page cache are let go when a process needs the room.
-        return float(limit) - float(used) + float(held.get("inactive_file", 0)) + float(held.get("active_file", 0))
+        usage = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
+        # The page cache counts as used, but the kernel frees it when a process needs memory.
+        page_cache = float(usage.get("inactive_file", 0)) + float(usage.get("active_file", 0))
+        return float(limit) - float(used) + page_cache
     except (OSError, ValueError):  # no container, or one without a limit
         return None

@@ -1,4 +1,4 @@
-"""Packages that come with an extra: imported when they are needed, and named with their extra when they are missing."""
+"""Import of optional dependencies, which an extra of rstc installs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,31 @@ from typing import Any
 from rstc.errors import InputError
 
 
-def from_extra(module: str, extra: str) -> Any:
-    """Return a module of a package that only an extra installs.
+def import_optional(module: str, extra: str) -> Any:
+    """Import a module of an optional dependency.
 
-    >>> from_extra("no_such_package", "more")
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+    extra : str
+        The extra of rstc that installs it.
+
+    Raises
+    ------
+    InputError
+        If it is not installed; the message says how to install it.
+
+    Examples
+    --------
+    >>> import_optional("no_such_package", "more")
     Traceback (most recent call last):
     rstc.errors.InputError: no_such_package is not installed: pip install 'rstc[more]' (in a checkout: -e '.[more]')
     """
     try:
         return import_module(module)
-    except ImportError as problem:
+    except ImportError as error:
         package = module.partition(".")[0]
         raise InputError(
             f"{package} is not installed: pip install 'rstc[{extra}]' (in a checkout: -e '.[{extra}]')"
-        ) from problem
+        ) from error

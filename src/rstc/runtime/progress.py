@@ -1,4 +1,4 @@
-"""Where a run is and where its time went: named stages, timed, reported to whoever listens."""
+"""Progress and timing of a run by named stages, with a listener for the progress of each."""
 
 from __future__ import annotations
 
@@ -6,52 +6,71 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+from numpy.typing import NDArray
+
 Listener = Callable[[str, int, int], None]  # stage, done, total
+Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, clusters of these texts
 
 
 class Progress:
-    """Times the stages of a run and passes their advance on.
+    """Times the stages of a run and reports their progress.
 
-    >>> seen = []
-    >>> progress = Progress(lambda *news: seen.append(news))
+    Parameters
+    ----------
+    listener : callable, optional
+        Called with (stage, done, total).
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        Time of each finished stage.
+
+    Examples
+    --------
+    >>> events = []
+    >>> progress = Progress(lambda *event: events.append(event))
     >>> with progress.stage("encode"):
     ...     progress.advance(3, 10)
-    >>> seen, list(progress.seconds)
+    >>> events, list(progress.seconds)
     ([('encode', 3, 10)], ['encode'])
     """
 
     def __init__(self, listener: Listener | None = None) -> None:
         self._listener = listener
-        self._stages: list[tuple[str, float]] = []
+        self._stages: list[tuple[str, float]] = []  # the current stages, outermost first, and when each was resumed
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time what happens inside under this name; a stage inside a stage is timed apart from it."""
-        self._pause()
+        """Time the block under this name; the time of a nested stage does not count for the outer one."""
+        self._add_time()
         self._stages.append((name, time.perf_counter()))
         try:
             yield
         finally:
-            self._pause()
+            self._add_time()
             self._stages.pop()
-            if self._stages:
-                self._stages[-1] = (self._stages[-1][0], time.perf_counter())
+            self._resume()
 
-    def so_far(self) -> dict[str, float]:
-        """Return the seconds of each stage, the current one's up to now."""
-        self._pause()
-        if self._stages:
-            self._stages[-1] = (self._stages[-1][0], time.perf_counter())
+    def elapsed(self) -> dict[str, float]:
+        """Return the seconds of each stage so far, including the current one."""
+        self._add_time()
+        self._resume()
         return dict(self.seconds)
 
     def advance(self, done: int, total: int) -> None:
-        """Tell the listener how far the current stage is."""
+        """Report the progress of the current stage."""
         if self._listener and self._stages:
             self._listener(self._stages[-1][0], done, total)
 
-    def _pause(self) -> None:
-        """Book the time since the current stage began or was last taken up."""
+    def _add_time(self) -> None:
+        """Add the time since the current stage was resumed to its seconds."""
         if self._stages:
-            name, since = self._stages[-1]
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - since
+            name, resumed_at = self._stages[-1]
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - resumed_at
+
+    def _resume(self) -> None:
+        """Restart the clock of the current stage."""
+        if self._stages:
+            self._stages[-1] = (self._stages[-1][0], time.perf_counter())

@@ -1,4 +1,4 @@
-"""Being asked to stop: what Ctrl-C and a polite kill do to a run that can be taken up again."""
+"""Signals that ask a run to stop: SIGINT (Ctrl-C) and SIGTERM, deferred while a step must not be interrupted."""
 
 from __future__ import annotations
 
@@ -12,76 +12,97 @@ from typing import Any
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Stopped(KeyboardInterrupt):
-    """The work was stopped because somebody asked for it, by this signal."""
+class StopRequested(KeyboardInterrupt):
+    """Raised when a run stops because of a signal.
+
+    Parameters
+    ----------
+    signal_number : int
+        The signal.
+    """
 
     def __init__(self, signal_number: int) -> None:
         self.signal_number = signal_number
         super().__init__(f"stopped by {signal.Signals(signal_number).name}")
 
 
-class Stopping:
-    """Whether somebody asked this process to stop.
+class StopHandler:
+    """Turns SIGINT and SIGTERM into `StopRequested`, at once or after a deferred block.
 
-    Being asked ends the work at once, except where it is held: there it waits until what must not be torn is whole.
-    Who is asked twice does not wait, except among others: processes that share a run stop together, where all agree.
+    A signal raises `StopRequested` at once, except inside `defer`: there it is recorded, and `raise_if_requested`
+    raises later. A second signal raises at once even inside `defer`. Processes that share a run must stop at the same
+    step; with `listen(shared=True)` nothing is raised here, and the training loop lets all processes agree.
 
-    >>> stopping = Stopping()
-    >>> with stopping.listening(), stopping.held():
+    Attributes
+    ----------
+    requested : int or None
+        The last signal that was received.
+
+    Examples
+    --------
+    >>> handler = StopHandler()
+    >>> with handler.listen(), handler.defer():
     ...     signal.raise_signal(signal.SIGTERM)
-    ...     stopping.asked == signal.SIGTERM
+    ...     handler.requested == signal.SIGTERM
     True
     """
 
     def __init__(self) -> None:
-        self.asked: int | None = None  # the signal that did
-        self._held = False
-        self._among_others = False
-        self._before: dict[int, Any] = {}  # who listened before
+        self.requested: int | None = None
+        self._deferred = False
+        self._shared = False
+        self._previous_handlers: dict[int, Any] = {}
 
     @contextmanager
-    def listening(self, among_others: bool = False) -> Iterator[None]:
-        """Listen to signals; only the main thread can. Among others, where it is not held those before are told."""
+    def listen(self, shared: bool = False) -> Iterator[None]:
+        """Handle signals inside the block; does nothing outside of the main thread, where Python allows no handlers.
+
+        Parameters
+        ----------
+        shared : bool, default=False
+            Whether several processes share the run: a signal outside of `defer` then goes to the previous handler.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        outer = self._before, self._among_others
-        self._before = {number: signal.signal(number, self._hear) for number in SIGNALS}
-        self._among_others = among_others
+        previous = self._previous_handlers, self._shared
+        self._previous_handlers = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        self._shared = shared
         try:
             yield
         finally:
-            for number, handler in self._before.items():
+            for number, handler in self._previous_handlers.items():
                 signal.signal(number, handler)
-            self._before, self._among_others = outer
+            self._previous_handlers, self._shared = previous
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Take note of being asked, and go on."""
-        before, self._held = self._held, True
+    def defer(self) -> Iterator[None]:
+        """Record the first signal inside the block instead of raising."""
+        was_deferred, self._deferred = self._deferred, True
         try:
             yield
         finally:
-            self._held = before
+            self._deferred = was_deferred
 
-    def stop_if_asked(self) -> None:
-        """Stop now if somebody has asked."""
-        if self.asked is not None:
-            raise Stopped(self.asked)
+    def raise_if_requested(self) -> None:
+        """Raise `StopRequested` if a signal was received."""
+        if self.requested is not None:
+            raise StopRequested(self.requested)
 
-    def _tell_before(self, number: int, frame: FrameType | None) -> None:
-        """Let a signal do what it would have done."""
-        before = self._before[number]
-        if callable(before):
-            before(number, frame)
-        elif before != signal.SIG_IGN:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        is_repeated, self.requested = self.requested is not None, number
+        if self._shared:
+            if not self._deferred:
+                self._call_previous_handler(number, frame)
+        elif is_repeated or not self._deferred:
+            raise StopRequested(number)
+
+    def _call_previous_handler(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal as before `listen`."""
+        handler = self._previous_handlers[number]
+        if callable(handler):
+            handler(number, frame)
+        elif handler != signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
-
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        again, self.asked = self.asked is not None, number
-        if self._among_others:
-            if not self._held:
-                self._tell_before(number, frame)
-        elif again or not self._held:
-            raise Stopped(number)
