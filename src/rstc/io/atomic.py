@@ -1,4 +1,4 @@
-"""Files and folders that appear complete or not at all, their checksums, and JSON of bounded size."""
+"""Files and folders that are replaced as a whole or not at all, their checksums, and JSON files of bounded size."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from typing import Any
 
 from rstc.errors import InputError
 
-LARGEST_SETTINGS = 2**20  # bytes of a JSON file that holds settings
+MAX_SETTINGS_BYTES = 2**20  # of a JSON file that holds settings
+
+_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:6]  # several machines may share a folder
+_NEW, _OLD = "tmp", "old"  # endings of temporary names
 
 
 def sha256(path: Path) -> str:
-    """Return a file's sha256 in hexadecimal."""
+    """Return the SHA-256 checksum of a file in hexadecimal."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -28,7 +31,7 @@ def sha256(path: Path) -> str:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a place where nothing can be written, before the work that would be lost there."""
+    """Raise an error if a path cannot be written, before the work whose result would be lost."""
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent
@@ -37,14 +40,30 @@ def check_writable(path: Path) -> None:
 
 
 @contextmanager
-def replaced_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary name for a file that takes the place of `path` if all goes well and vanishes if not."""
-    path = path.resolve()  # what a link leads to is replaced, not the link
-    temporary = _beside(path, "tmp")
+def replace_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path for a file that replaces `path` when the block ends without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The file to replace or create; a symbolic link is followed.
+
+    Yields
+    ------
+    Path
+        A path in the same folder, which is removed if the block fails.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    path = path.resolve()
+    temporary = _temporary_path(path, _NEW)
     try:
         yield temporary
         os.replace(temporary, path)
-        _through_to_disk(path.parent)
+        _fsync_folder(path.parent)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     finally:
@@ -52,17 +71,33 @@ def replaced_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def replaced_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder that takes the place of `path` if all goes well and vanishes if not."""
-    path = path.resolve()  # what a link leads to is replaced, not the link
-    new, old = _beside(path, "tmp"), _beside(path, "old")
+def replace_folder(path: Path) -> Iterator[Path]:
+    """Yield a new folder that replaces `path` when the block ends without an error.
+
+    Parameters
+    ----------
+    path : Path
+        The folder to replace or create; a symbolic link is followed.
+
+    Yields
+    ------
+    Path
+        An empty folder beside it, which is removed if the block fails.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    path = path.resolve()
+    new, old = _temporary_path(path, _NEW), _temporary_path(path, _OLD)
     try:
         new.mkdir(parents=True)
         yield new
         if path.exists():
             path.rename(old)
         new.rename(path)
-        _through_to_disk(path.parent)
+        _fsync_folder(path.parent)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     finally:
@@ -72,43 +107,76 @@ def replaced_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def clear_leftovers(path: Path) -> None:
-    """Remove what processes of this machine that were killed left beside a path; what they put aside comes back."""
+def remove_leftovers(path: Path) -> None:
+    """Remove the temporary files and folders of killed processes of this machine beside a path.
+
+    A folder that such a process had renamed, to replace it, gets its name back.
+    """
     path = path.resolve()
-    for left in sorted(path.parent.glob(f".{glob.escape(path.name)}.{_HOST}-*.*")):
-        owner, _, ending = left.name.removeprefix(f".{path.name}.{_HOST}-").partition(".")
-        if not owner.isdecimal() or ending not in _ENDINGS or _runs(int(owner)):
+    prefix = f".{path.name}.{_HOST}-"
+    for leftover in sorted(path.parent.glob(f"{glob.escape(prefix)}*.*")):
+        process_id, _, ending = leftover.name.removeprefix(prefix).partition(".")
+        if not process_id.isdecimal() or ending not in (_NEW, _OLD) or _is_running(int(process_id)):
             continue
-        if ending == "old" and not path.exists():
-            left.rename(path)
-        elif left.is_dir() and not left.is_symlink():
-            shutil.rmtree(left, ignore_errors=True)
+        if ending == _OLD and not path.exists():
+            leftover.rename(path)
+        elif leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
         else:
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
-_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:6]  # folders may be shared by machines
-_ENDINGS = ("tmp", "old")
+def user_cache_dir() -> Path:
+    """Return the folder of rstc in the user's cache, for files that can be downloaded or computed again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rstc"
 
 
-def _beside(path: Path, ending: str) -> Path:
-    """Return a hidden name in the same folder, where a rename is one step of the file system."""
+def read_json(path: Path, max_bytes: int = MAX_SETTINGS_BYTES) -> Any:
+    """Read a JSON file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    max_bytes : int, default=MAX_SETTINGS_BYTES
+        The largest size to read.
+
+    Raises
+    ------
+    InputError
+        If the file is larger, cannot be read or is not JSON.
+    """
+    try:
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise InputError(f"{path} has {size / 1e6:.1f} MB, but at most {max_bytes / 1e6:.0f} MB are read")
+        content = path.read_bytes()
+    except OSError as problem:
+        raise InputError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+    try:
+        return json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{path} is not JSON") from problem
+
+
+def _temporary_path(path: Path, ending: str) -> Path:
+    """Return a hidden name of this process in the same folder, where a rename is atomic."""
     return path.with_name(f".{path.name}.{_HOST}-{os.getpid()}.{ending}")
 
 
-def _runs(process: int) -> bool:
-    """Tell whether there is such a process."""
+def _is_running(process_id: int) -> bool:
+    """Return whether a process of this machine runs."""
     try:
-        os.kill(process, 0)
+        os.kill(process_id, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # it runs as another user
         return True
     return True
 
 
-def _through_to_disk(folder: Path) -> None:
-    """Have a folder's new names written to the disk, where the system can; a crash right after keeps them."""
+def _fsync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, so that a rename survives a crash; not every system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -119,22 +187,3 @@ def _through_to_disk(folder: Path) -> None:
         pass
     finally:
         os.close(descriptor)
-
-
-def user_cache() -> Path:
-    """Return the folder for what can be fetched or computed again: rstc's part of the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rstc"
-
-
-def read_json(path: Path, largest: int = LARGEST_SETTINGS) -> Any:
-    """Read a JSON file of bounded size."""
-    try:
-        if path.stat().st_size > largest:
-            raise InputError(f"{path} is larger than {largest / 1e6:.0f} MB, which such a file never is")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as problem:
-        if isinstance(problem, InputError):
-            raise
-        raise InputError(f"{path} is not JSON") from problem
-    except OSError as problem:
-        raise InputError(f"{path} cannot be read: {problem.strerror or problem}") from problem

@@ -1,4 +1,4 @@
-"""Batches of rows as data engines hand them on, labelled: a table in, the same kind of table out, two columns more."""
+"""Predictions for batches of data engines: the same kind of table out as in, with two more columns."""
 
 from __future__ import annotations
 
@@ -10,52 +10,68 @@ import pandas as pd
 import pyarrow as pa
 
 from rstc.errors import InputError
-from rstc.io.columns import find_text_column, labelled, texts_of
+from rstc.io.columns import CLUSTER_COLUMNS, add_predictions, extract_texts, find_text_column
+from rstc.io.predictions import NO_CLUSTER
 
-Assign = Callable[[list[str | None]], tuple[Any, Any]]  # texts to clusters (N,) and confidence (N,)
+PredictTexts = Callable[[list[str | None]], tuple[Any, Any]]  # texts -> clusters (N,), confidence (N,)
 
 
-def label_batch(batch: Any, column: str | None, assign: Assign) -> Any:
+def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts) -> Any:
     """Return a batch with the columns `cluster` and `confidence`.
 
-    Args:
-        batch: a pyarrow table or record batch, a pandas table, columns by name as Ray's "numpy" batches have them, or
-            an iterator over any of these, as Spark's mapInArrow gives and takes it.
-        column: that holds the texts; None: the only one that can.
-        assign: what labels texts.
+    Parameters
+    ----------
+    batch : pandas.DataFrame, pyarrow.Table, pyarrow.RecordBatch, dict or iterator
+        Rows; a dict holds columns by name, as Ray's "numpy" batches do; an iterator yields batches, as Spark's
+        mapInArrow does.
+    column : str or None
+        The column that holds the texts; None for the only one that can.
+    predict : callable
+        Returns the clusters and the confidence of a list of texts.
+
+    Returns
+    -------
+    Any
+        A batch of the same kind. In a dict, where nothing can be missing, a row without a text has cluster
+        `NO_CLUSTER`.
     """
     if isinstance(batch, Iterator):
-        return (label_batch(one, column, assign) for one in batch)
+        return (predict_batch_with(item, column, predict) for item in batch)
     if isinstance(batch, pd.DataFrame):
-        return _labelled(batch, column, assign)
+        return _predict_frame(batch, column, predict)
     if isinstance(batch, (pa.Table, pa.RecordBatch)):
-        return _labelled_arrow(batch, column, assign)
+        return _predict_arrow(batch, column, predict)
     if isinstance(batch, dict):
-        table = _labelled(pd.DataFrame({name: list(values) for name, values in batch.items()}), column, assign)
-        clusters = table["cluster"].to_numpy(np.int64, na_value=-1)
-        return {**batch, "cluster": clusters, "confidence": table["confidence"].to_numpy(np.float64, na_value=np.nan)}
+        frame = pd.DataFrame({name: list(values) for name, values in batch.items()})
+        predicted = _predict_frame(frame, column, predict)
+        clusters = predicted["cluster"].to_numpy(np.int64, na_value=NO_CLUSTER)
+        confidence = predicted["confidence"].to_numpy(np.float64, na_value=np.nan)
+        return {**batch, "cluster": clusters, "confidence": confidence}
     raise InputError(f"a batch is a pyarrow or pandas table or a dictionary of columns, got {type(batch).__name__}")
 
 
-def _labelled(table: pd.DataFrame, column: str | None, assign: Assign) -> pd.DataFrame:
-    texts = texts_of(table, _text_column(table, column))
-    return labelled(table, texts, *assign(texts))
+def _predict_frame(table: pd.DataFrame, column: str | None, predict: PredictTexts) -> pd.DataFrame:
+    """Add predictions to a pandas table."""
+    texts = extract_texts(table, _find_text_column(table, column))
+    return add_predictions(table, texts, *predict(texts))
 
 
-def _labelled_arrow(batch: pa.Table | pa.RecordBatch, column: str | None, assign: Assign) -> pa.Table | pa.RecordBatch:
-    """Return an arrow batch with two columns more; the others are not touched."""
-    name = _text_column(batch.slice(0, 1000).to_pandas(), column)
-    texts = texts_of(pd.DataFrame({name: batch.column(name).to_pylist()}), name)
-    found = labelled(pd.DataFrame(index=range(len(texts))), texts, *assign(texts))
-    columns = [*batch.columns, *(pa.array(found[new], from_pandas=True) for new in ("cluster", "confidence"))]
+def _predict_arrow(
+    batch: pa.Table | pa.RecordBatch, column: str | None, predict: PredictTexts
+) -> pa.Table | pa.RecordBatch:
+    """Add predictions to an arrow batch; its own columns are not converted."""
+    name = _find_text_column(batch.slice(0, 1000).to_pandas(), column)
+    texts = extract_texts(pd.DataFrame({name: batch.column(name).to_pylist()}), name)
+    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *predict(texts))
+    columns = [*batch.columns, *(pa.array(predicted[new], from_pandas=True) for new in CLUSTER_COLUMNS)]
     schema = batch.schema
-    for new, kind in (("cluster", pa.int64()), ("confidence", pa.float64())):
+    for new, kind in zip(CLUSTER_COLUMNS, (pa.int64(), pa.float64()), strict=True):
         schema = schema.append(pa.field(new, kind))
     return type(batch).from_arrays(columns, schema=schema)
 
 
-def _text_column(table: pd.DataFrame, asked: str | None) -> str:
-    """Return where the texts are; of an empty batch, which engines hand on to learn its columns, it may be any."""
-    if asked is None and not len(table):
+def _find_text_column(table: pd.DataFrame, requested: str | None) -> str:
+    """Return the text column; any column of an empty batch, which engines pass to learn the schema of the result."""
+    if requested is None and not len(table):
         return str(table.columns[0]) if len(table.columns) else ""
-    return find_text_column(table, asked)
+    return find_text_column(table, requested)

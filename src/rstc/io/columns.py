@@ -1,4 +1,4 @@
-"""What a text is and where a table keeps it: finding the text column, cleaning cells, adding clusters to rows."""
+"""Columns of tables: which one holds the texts, what a text is cleaned to, and the columns that predictions add."""
 
 from __future__ import annotations
 
@@ -10,146 +10,219 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
+from rstc.io.predictions import NO_CLUSTER
 
-TEXT = "text"  # the column that is taken when several could be meant
-
-
-def find_text_column(table: pd.DataFrame, asked: str | None = None, besides: Sequence[str] = ()) -> str:
-    """Return the name of the column that holds the texts.
-
-    It is the one asked for; else the only column there is; else the only one that holds words, as numbers, dates
-    and codes do not; else the one called "text". Columns `besides` are known to hold something else.
-
-    >>> find_text_column(pd.DataFrame({"id": ["1", "2"], "message": ["late again", "app is down"]}))
-    'message'
-    """
-    columns = [str(name) for name in table.columns]
-    if asked is not None:
-        if asked not in columns:
-            raise InputError(f"there is no column {asked!r}; the columns are {_listed(columns)}")
-        return asked
-    if len(columns) == 1:
-        return columns[0]
-    if TEXT in besides:
-        return TEXT
-    candidates = [name for name in columns if name not in besides and _holds_words(table[name])]
-    if len(candidates) == 1:
-        return candidates[0]
-    if TEXT in candidates:
-        return TEXT
-    if not candidates:
-        raise InputError(f"no column seems to hold texts; choose one of {_listed(columns)} with --text-column")
-    raise InputError(f"several columns could hold the texts: {_listed(candidates)}; choose one with --text-column")
+TEXT_COLUMN = "text"  # of plain text files, and preferred where several columns hold words
+CLUSTER_COLUMNS = ("cluster", "confidence")
+_SAMPLE_ROWS = 1000  # of a column that are inspected to decide what it holds
 
 
-def texts_of(table: pd.DataFrame, column: str) -> list[str | None]:
-    """Return the texts of a column, None where there is none: missing, empty or white space."""
-    if column not in table.columns:  # a piece of a stream in which no record has it
-        return [None] * len(table)
-    return [clean(value) for value in table[column].astype(object)]
+def clean_text(value: Any) -> str | None:
+    """Return a cell as a text, or None if it holds none: a missing value, an empty string or white space.
 
+    Lone surrogates become question marks; nothing else of a text is changed.
 
-def clean(value: Any) -> str | None:
-    """Return a value as a text, or None if it holds none.
-
-    >>> clean("late again "), clean(" "), clean(None), clean(float("nan")), clean(404)
+    >>> clean_text("late again "), clean_text(" "), clean_text(None), clean_text(float("nan")), clean_text(404)
     ('late again ', None, None, None, '404')
     """
     if value is None or value is pd.NA or (isinstance(value, float) and value != value):
         return None
-    text = value if isinstance(value, str) else str(value)
-    # A lone surrogate is no character; the tokenizer and every file format refuse it.
-    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = replace_surrogates(value if isinstance(value, str) else str(value))
     return text if text.strip() else None
 
 
-def as_texts(X: Any) -> list[str | None]:
-    """Return given texts as a list, None where one is missing or empty.
+def replace_surrogates(text: str) -> str:
+    """Return a text with question marks for lone surrogates, which no tokenizer and no file format accepts."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
-    They may be a list, an array, or a column or a table of pandas, polars, pyarrow or Hugging Face datasets.
+
+def find_text_column(
+    table: pd.DataFrame,
+    requested: str | None = None,
+    other_columns: Sequence[str] = (),
+    how_to_choose: str = "with --text-column",
+) -> str:
+    """Return the name of the column that holds the texts.
+
+    It is the requested one; else the only column of the table; else the only column that holds words, which numbers,
+    dates and codes do not; else the one called "text".
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table, or its first rows.
+    requested : str, optional
+        The name that the user gave.
+    other_columns : sequence of str, default=()
+        Columns that hold something else, such as views or labels.
+    how_to_choose : str, default="with --text-column"
+        How an error message tells the user to choose a column.
+
+    Raises
+    ------
+    InputError
+        If the requested column does not exist, or none or several could hold the texts.
+
+    Examples
+    --------
+    >>> find_text_column(pd.DataFrame({"id": ["1", "2"], "message": ["late again", "app is down"]}))
+    'message'
+    """
+    columns = [str(name) for name in table.columns]
+    if requested is not None:
+        if requested not in columns:
+            raise InputError(f"there is no column {requested!r}; the columns are {_join_names(columns)}")
+        return requested
+    if len(columns) == 1:
+        return columns[0]
+    if TEXT_COLUMN in other_columns:
+        return TEXT_COLUMN
+    candidates = [name for name in columns if name not in other_columns and _holds_words(table[name])]
+    if len(candidates) == 1:
+        return candidates[0]
+    if TEXT_COLUMN in candidates:
+        return TEXT_COLUMN
+    if not candidates:
+        raise InputError(f"no column seems to hold texts; choose one of {_join_names(columns)} {how_to_choose}")
+    raise InputError(f"several columns could hold the texts: {_join_names(candidates)}; choose one {how_to_choose}")
+
+
+def extract_texts(table: pd.DataFrame, column: str) -> list[str | None]:
+    """Return the cleaned texts of a column, None where a row holds none.
+
+    Values that are not strings are converted. A column that does not exist holds no texts: of JSON lines, a chunk may
+    have no row with the key.
+    """
+    if column not in table.columns:
+        return [None] * len(table)
+    return [clean_text(value) for value in table[column].astype(object)]
+
+
+def to_text_list(X: Any) -> list[str | None]:
+    """Return texts that a user gave in Python as a list of cleaned texts.
+
+    Parameters
+    ----------
+    X : sequence of str, array, Series or table
+        Texts; also a column or table of polars, pyarrow or Hugging Face datasets. Of a table, the text column is found
+        by `find_text_column`.
+
+    Returns
+    -------
+    list of str or None
+        None where a text is missing or empty.
+
+    Raises
+    ------
+    InputError
+        If a value is not a string; other than in files, that is a mistake.
     """
     if isinstance(X, (str, bytes)):
         raise InputError("texts must be a list of strings, got a single string")
-    X = _as_pandas(X)
+    X = _to_pandas(X)
     if isinstance(X, pd.DataFrame):
-        X = X[_text_column(X)]
+        X = X[_find_text_column_of(X)]
     if getattr(X, "ndim", 1) != 1:
         raise InputError(f"texts must be one-dimensional, got an array of shape {X.shape}")
     texts = []
     for i, value in enumerate(X):
-        text = clean(value)
+        text = clean_text(value)
         if text is not None and not isinstance(value, str):
             raise InputError(f"texts must be strings, but text {i} is {value!r}")
         texts.append(text)
     return texts
 
 
-def column_of(X: Any) -> str | None:
-    """Return which column of a given table holds the texts; None where it is no table."""
-    X = _as_pandas(X)
+def text_column_name(X: Any) -> str | None:
+    """Return the name of the column that texts given in Python come from; None where they have none."""
+    X = _to_pandas(X)
     if isinstance(X, pd.DataFrame):
-        return _text_column(X)
+        return _find_text_column_of(X)
     return str(X.name) if isinstance(X, pd.Series) and X.name is not None else None
 
 
-def index_of(X: Any) -> pd.Index[Any] | None:
-    """Return the index that texts came with; None where they had none."""
+def row_index(X: Any) -> pd.Index[Any] | None:
+    """Return the pandas index of texts given in Python; None where they have none."""
     return X.index if isinstance(X, (pd.Series, pd.DataFrame)) else None
 
 
-def _as_pandas(X: Any) -> Any:
-    """Return what other libraries hold as pandas would; each of them knows how."""
-    if isinstance(X, (pd.Series, pd.DataFrame)) or not hasattr(X, "to_pandas"):
-        return X
-    return X.to_pandas()
-
-
-def _text_column(table: pd.DataFrame) -> str:
-    try:
-        return find_text_column(table)
-    except InputError as problem:
-        said = str(problem).replace("choose one with --text-column", "give one of them, as X['name']")
-        raise InputError(said.replace(" with --text-column", ", as X['name']")) from None
-
-
-def check_free_names(table: pd.DataFrame) -> None:
-    """Refuse a table whose own columns have the names that ours will have."""
-    for name in ("cluster", "confidence"):
+def check_reserved_columns(table: pd.DataFrame) -> None:
+    """Raise an error if a table has a column of the name of one that `add_cluster_columns` adds."""
+    for name in CLUSTER_COLUMNS:
         if name in table.columns:
             raise InputError(f"the input already has a column {name!r}; rename or remove it first")
 
 
-def with_clusters(
+def add_cluster_columns(
     table: pd.DataFrame, clusters: Sequence[int | None], confidence: Sequence[float | None]
 ) -> pd.DataFrame:
-    """Return the table with the columns `cluster` and `confidence`; rows without a text have neither."""
-    check_free_names(table)
+    """Return a table with the columns `cluster` and `confidence`.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        N rows.
+    clusters : sequence of int or None
+        The cluster of each row, (N,); None for a missing value.
+    confidence : sequence of float or None
+        The confidence of each row, (N,), rounded to four digits; None for a missing value.
+    """
+    check_reserved_columns(table)
     return table.assign(
         cluster=pd.array(list(clusters), dtype="Int64"),
         confidence=pd.array([None if share is None else round(share, 4) for share in confidence], dtype="Float64"),
     )
 
 
-def labelled(
+def add_predictions(
     table: pd.DataFrame, texts: Sequence[str | None], clusters: NDArray[np.int64], confidence: NDArray[np.float32]
 ) -> pd.DataFrame:
-    """Return the table with clusters, none in the rows that hold no text; a text that belongs nowhere has -1."""
-    return with_clusters(
+    """Return a table with the predicted clusters of its texts.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        N rows.
+    texts : sequence of str or None
+        The text of each row, (N,).
+    clusters, confidence : ndarray
+        Predictions of the texts, (N,).
+
+    Returns
+    -------
+    pandas.DataFrame
+        `cluster` is missing where a row holds no text, and `NO_CLUSTER` for an outlier; `confidence` is missing for
+        both.
+    """
+    return add_cluster_columns(
         table,
         [None if text is None else int(cluster) for text, cluster in zip(texts, clusters, strict=True)],
-        [None if cluster < 0 else float(share) for cluster, share in zip(clusters, confidence, strict=True)],
+        [None if cluster == NO_CLUSTER else float(p) for cluster, p in zip(clusters, confidence, strict=True)],
     )
 
 
-def _holds_words(column: pd.Series[Any], look_at: int = 1000) -> bool:
-    """Tell whether most of the values have a letter and, as names of categories do not, some have a space."""
-    values = [text for text in map(clean, column.head(look_at).astype(object)) if text]
-    lettered = [text for text in values if any(character.isalpha() for character in text)]
-    spaced = [text for text in lettered if any(character.isspace() for character in text.strip())]
-    # Scripts that write without spaces still need more characters than a code for something said.
-    sayings = spaced or [text for text in lettered if not text.isascii() and len(text) > 5]
-    return bool(values) and 2 * len(lettered) > len(values) and 5 * len(sayings) > len(values)
+def _to_pandas(X: Any) -> Any:
+    """Return a column or table of another library as its own `to_pandas` converts it."""
+    if isinstance(X, (pd.Series, pd.DataFrame)) or not hasattr(X, "to_pandas"):
+        return X
+    return X.to_pandas()
 
 
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+def _find_text_column_of(X: pd.DataFrame) -> str:
+    """Return the text column of a table that was given in Python."""
+    return find_text_column(X, how_to_choose="and pass it as X['name']")
+
+
+def _holds_words(column: pd.Series[Any]) -> bool:
+    """Return whether most values have a letter and some a space, which the names of categories do not."""
+    values = [text for text in map(clean_text, column.head(_SAMPLE_ROWS).astype(object)) if text]
+    with_letters = [text for text in values if any(character.isalpha() for character in text)]
+    phrases = [text for text in with_letters if any(character.isspace() for character in text.strip())]
+    if not phrases:  # scripts without spaces between words: a phrase has more characters than a code
+        phrases = [text for text in with_letters if not text.isascii() and len(text) > 5]
+    return bool(values) and 2 * len(with_letters) > len(values) and 5 * len(phrases) > len(values)
+
+
+def _join_names(names: Sequence[str], limit: int = 20) -> str:
+    """Return names separated by commas, the first ones of many."""
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

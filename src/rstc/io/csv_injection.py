@@ -1,4 +1,4 @@
-"""Texts that a spreadsheet would take for formulas, made harmless, and back."""
+"""Protection against CSV injection: an apostrophe escapes cells that a spreadsheet would evaluate as formulas."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 
 import pandas as pd
 
-SPREADSHEETS = ("csv", "tsv", "txt")  # formats that one opens
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")
+SPREADSHEET_FORMATS = ("csv", "tsv", "txt")  # formats that spreadsheets open
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
-def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table in which no text, and no name of a column, begins as a formula of a spreadsheet does.
+def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in which no text cell and no column name begins as a formula does.
 
-    What begins with an apostrophe gets one more, so that nothing is lost.
+    A text that begins with an apostrophe gets another one, so that `unescape_formulas` restores every text.
 
-    >>> without_formulas(pd.DataFrame({"text": ["=1+1", "fine", "'tis"], "n": [-5, 1, 2]})).values.tolist()
+    >>> escape_formulas(pd.DataFrame({"text": ["=1+1", "fine", "'tis"], "n": [-5, 1, 2]})).values.tolist()
     [["'=1+1", -5], ['fine', 1], ["''tis", 2]]
     """
-    return _each_text(table, lambda text: f"'{text}" if text.startswith(FORMULAS) else text)
+    return _map_texts(table, lambda text: f"'{text}" if text.startswith(FORMULA_PREFIXES) else text)
 
 
-def with_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as it was before `without_formulas`."""
-    return _each_text(table, lambda text: text.removeprefix("'"))
+def unescape_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as it was before `escape_formulas`."""
+    return _map_texts(table, lambda text: text.removeprefix("'"))
 
 
-def _each_text(table: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
-    """Return a table with every text in it, and every name of a column, changed."""
+def _map_texts(table: pd.DataFrame, function: Callable[[str], str]) -> pd.DataFrame:
+    """Return a table with a function applied to every text cell and every column name."""
 
-    def changed(value: Any) -> Any:
-        return change(value) if isinstance(value, str) else value
+    def apply(value: Any) -> Any:
+        return function(value) if isinstance(value, str) else value
 
-    out = table.copy()
+    result = table.copy()
     for name in table.columns:
         if not pd.api.types.is_numeric_dtype(table[name].dtype):
-            out[name] = table[name].astype(object).map(changed)
-    return out.rename(columns=changed)
+            result[name] = table[name].astype(object).map(apply)
+    return result.rename(columns=apply)

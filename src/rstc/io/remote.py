@@ -1,98 +1,122 @@
-"""Files here or elsewhere: a path, or an address that fsspec knows, as s3://bucket/part.parquet."""
+"""Files by path or by URL: local paths are opened directly, URLs such as s3://bucket/part.parquet by fsspec."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import fsspec
 from fsspec.core import url_to_fs
 
 from rstc.errors import InputError, first_line
 
+Result = TypeVar("Result")
 
-def is_address(path: str) -> bool:
-    """Tell an address from a path.
 
-    >>> is_address("s3://bucket/a.parquet"), is_address("data/a.parquet"), is_address("C:/data")
+def is_url(path: str) -> bool:
+    """Return whether a path is a URL of fsspec.
+
+    >>> is_url("s3://bucket/a.parquet"), is_url("data/a.parquet"), is_url("C:/data")
     (True, False, False)
     """
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)", path) is not None
 
 
-def opened(path: str, mode: str, **options: Any) -> Any:
-    """Open a file for reading or writing."""
-    if not is_address(path):
+def open_file(path: str, mode: str, **options: Any) -> Any:
+    """Open a file, as `open` does.
+
+    Parameters
+    ----------
+    path : str
+        A path or a URL.
+    mode : str
+        As of `open`.
+    **options
+        Further arguments of `open`, such as `encoding`.
+    """
+    if not is_url(path):
         return open(path, mode, **options)
-    return _reached(path, lambda: fsspec.open(path, mode, **options).open())
+    return _access(path, lambda: fsspec.open(path, mode, **options).open())
 
 
 def is_file(path: str) -> bool:
-    """Tell whether there is such a file."""
-    if not is_address(path):
+    """Return whether a path or URL is an existing file."""
+    if not is_url(path):
         return Path(path).is_file()
-    return bool(_reached(path, lambda: _system(path).isfile(_inside(path))))
+    return bool(_access(path, lambda: _call("isfile", path)))
 
 
 def exists(path: str) -> bool:
-    """Tell whether there is anything of that name."""
-    if not is_address(path):
+    """Return whether a path or URL exists."""
+    if not is_url(path):
         return Path(path).exists()
-    return bool(_reached(path, lambda: _system(path).exists(_inside(path))))
+    return bool(_access(path, lambda: _call("exists", path)))
 
 
-def modified(path: str) -> float:
-    """Return when a file was last written, in seconds; 0 where a store does not tell."""
-    if not is_address(path):
+def modified_time(path: str) -> float:
+    """Return when a file was last written, in seconds since the epoch; 0 for a store that does not record it."""
+    if not is_url(path):
         return Path(path).stat().st_mtime
     try:
-        return float(_system(path).modified(_inside(path)).timestamp())
+        return float(_call("modified", path).timestamp())
     except NotImplementedError:
         return 0.0
 
 
-def put(local: Path, address: str) -> None:
-    """Copy a file to an address, where it appears when it is complete: stores have no half-written files."""
+def put_file(local: Path, url: str) -> None:
+    """Upload a local file; folders on the way are made. A store shows it once it is complete."""
 
-    def copy() -> None:
-        system, name = url_to_fs(address)
-        system.makedirs(posixpath.dirname(name), exist_ok=True)
-        system.put_file(str(local), name)
+    def upload() -> None:
+        filesystem, name = url_to_fs(url)
+        filesystem.makedirs(posixpath.dirname(name), exist_ok=True)
+        filesystem.put_file(str(local), name)
 
-    _reached(address, copy)
+    _access(url, upload)
 
 
-def matching(pattern: str) -> tuple[str, list[str]]:
-    """Return a root, and in order the files under it that a pattern with *, ** or ? names, or that a folder holds."""
-    system, name = _reached(pattern, lambda: url_to_fs(pattern))
-    before = re.split(r"[*?\[]", name, maxsplit=1)[0]
-    if before == name and system.isdir(name):
-        root, found = name, system.find(name)
+def glob_files(pattern: str) -> tuple[str, list[str]]:
+    """Find the files that match a pattern, or all files of a folder.
+
+    Parameters
+    ----------
+    pattern : str
+        A path or URL with ``*``, ``**`` or ``?`` in it, or a folder.
+
+    Returns
+    -------
+    root : str
+        The folder before the first wildcard.
+    names : list of str
+        The files relative to `root`, sorted.
+    """
+    filesystem, name = _access(pattern, lambda: url_to_fs(pattern))
+    prefix = re.split(r"[*?\[]", name, maxsplit=1)[0]
+    if prefix == name and filesystem.isdir(name):
+        root, paths = name, filesystem.find(name)
     else:
-        root = posixpath.dirname(before) if before != name else posixpath.dirname(name)
-        found = [one for one in system.glob(name) if system.isfile(one)]
-    under = sorted(posixpath.relpath(one, root or ".") for one in found)
-    return (system.unstrip_protocol(root) if is_address(pattern) else root), under
+        root = posixpath.dirname(prefix)
+        paths = [path for path in filesystem.glob(name) if filesystem.isfile(path)]
+    names = sorted(posixpath.relpath(path, root or ".") for path in paths)
+    return (filesystem.unstrip_protocol(root) if is_url(pattern) else root), names
 
 
-def joined(root: str, name: str) -> str:
-    """Return the path or address of a name under a root."""
+def join_path(root: str, name: str) -> str:
+    """Return the path or URL of a name under a root."""
     return posixpath.join(root, name)
 
 
-def _system(path: str) -> Any:
-    return url_to_fs(path)[0]
+def _call(method: str, url: str) -> Any:
+    """Call a method of the URL's file system with the path in it."""
+    filesystem, path = url_to_fs(url)
+    return getattr(filesystem, method)(path)
 
 
-def _inside(path: str) -> str:
-    return str(url_to_fs(path)[1])
-
-
-def _reached(path: str, ask: Any) -> Any:
-    """Ask a file system; what it has to complain of is told in a sentence."""
+def _access(path: str, operation: Callable[[], Result]) -> Result:
+    """Return the result of an operation on a file system; its errors become an InputError that names the path."""
     try:
-        return ask()
+        return operation()
     except (OSError, ValueError, ImportError) as problem:
         raise InputError(f"{path} cannot be reached: {first_line(problem)}") from problem
