@@ -1,26 +1,30 @@
-"""The settings of RSTC as scikit-learn wants them: a parameter each, stored as it was given, and what they mean."""
+"""The parameters of `RSTC` as scikit-learn wants them: one for each setting, stored unchanged, documented by `help`."""
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+import inspect
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from rstc.config import Config, make_config
-from rstc.runtime.distributed import Ranks
-from rstc.representation.views import AskedView
+from rstc.config import SETTINGS, Config, Imbalance, make_config
+from rstc.representation.views import ViewLike
+from rstc.runtime.distributed import ProcessGroup
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+Class = TypeVar("Class", bound=type)
 
-class Settings(BaseEstimator):
-    """Every setting of `Config`, and what only a call can give: objects, functions, generators.
 
-    The list stands here in full, twice, because scikit-learn reads it off `__init__`.
+class RSTCParams(BaseEstimator):
+    """The parameters of `RSTC`, and the `Config` and the random generator that follow from them.
+
+    The signature of `__init__` is written out for editors and type checkers; tools/generate_docs.py keeps the settings
+    in it equal to those of `Config`.
     """
 
     def __init__(
@@ -29,15 +33,16 @@ class Settings(BaseEstimator):
         *,
         preset: str = "default",
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        imbalance: Imbalance | None = None,
         encoder: str | Path | SentenceTransformer | None = None,
-        imbalance: str | None = None,
-        pooling: str | None = None,
+        views: ViewLike | tuple[ViewLike, ViewLike] | None = None,
+        # settings:start, written by tools/generate_docs.py
+        pooling: Literal["mean", "cls", "max", "model"] | None = None,
         max_tokens: int | None = None,
-        trainable_layers: int | str | None = None,
+        trainable_layers: int | Literal["all"] | None = None,
         dropout: float | None = None,
         projection_dim: int | None = None,
-        views: AskedView | tuple[AskedView, AskedView] | None = None,
-        start: str | None = None,
+        start: Literal["auto", "kmeans", "linkage"] | None = None,
         words: float | None = None,
         neighbours: int | None = None,
         swaps: bool | None = None,
@@ -46,10 +51,10 @@ class Settings(BaseEstimator):
         rounds: int | None = None,
         contrast_steps: int | None = None,
         head_start: float | None = None,
-        labels: str | None = None,
+        labels: Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-near"] | None = None,
         eps1: float | None = None,
-        eps2: float | str | None = None,
-        transport_method: str | None = None,
+        eps2: float | Literal["auto"] | None = None,
+        transport_method: Literal["newton", "alternating"] | None = None,
         renewals: int | None = None,
         first_renewal: int | None = None,
         noise: float | None = None,
@@ -66,80 +71,60 @@ class Settings(BaseEstimator):
         max_fit_texts: int | None = None,
         memory_gb: float | None = None,
         device: str | None = None,
-        precision: str | None = None,
+        precision: Literal["auto", "float32", "bfloat16", "float16"] | None = None,
         cache_mb: int | None = None,
         cache_folder: str | None = None,
+        # settings:end
     ) -> None:
+        arguments = locals()
         self.n_clusters = n_clusters
         self.preset = preset
         self.random_state = random_state
-        self.encoder = encoder
         self.imbalance = imbalance
-        self.pooling = pooling
-        self.max_tokens = max_tokens
-        self.trainable_layers = trainable_layers
-        self.dropout = dropout
-        self.projection_dim = projection_dim
+        self.encoder = encoder
         self.views = views
-        self.start = start
-        self.words = words
-        self.neighbours = neighbours
-        self.swaps = swaps
-        self.kmeans_starts = kmeans_starts
-        self.unit_length = unit_length
-        self.rounds = rounds
-        self.contrast_steps = contrast_steps
-        self.head_start = head_start
-        self.labels = labels
-        self.eps1 = eps1
-        self.eps2 = eps2
-        self.transport_method = transport_method
-        self.renewals = renewals
-        self.first_renewal = first_renewal
-        self.noise = noise
-        self.class_contrast = class_contrast
-        self.lambda_i = lambda_i
-        self.tau = tau
-        self.batch_size = batch_size
-        self.encoder_lr = encoder_lr
-        self.head_lr = head_lr
-        self.max_steps = max_steps
-        self.max_epochs = max_epochs
-        self.delta = delta
-        self.stop_interval = stop_interval
-        self.max_fit_texts = max_fit_texts
-        self.memory_gb = memory_gb
-        self.device = device
-        self.precision = precision
-        self.cache_mb = cache_mb
-        self.cache_folder = cache_folder
+        for name in SETTINGS:
+            setattr(self, name, arguments[name])
 
     def config(self) -> Config:
-        """Return the preset with the settings that this estimator was given."""
-        given = {field.name: getattr(self, field.name) for field in fields(Config) if field.name != "encoder"}
-        settings = {name: value for name, value in given.items() if value is not None}
-        recipes = [view for view in self.views if isinstance(view, str)] if isinstance(self.views, tuple) else []
-        if len(recipes) == 2:
-            settings["views"] = ",".join(recipes)
-        elif not isinstance(self.views, str):
-            settings.pop("views", None)
+        """Return the settings that a fit uses: those of the preset, changed by the parameters that are not None."""
+        changes = {name: getattr(self, name) for name in SETTINGS if name not in ("encoder", "views")}
+        changes = {name: value for name, value in changes.items() if value is not None}
         if self.imbalance is not None:
-            settings["imbalance"] = self.imbalance
-        config = make_config(self.preset, settings)
-        if self.views is not None and "views" not in settings:
-            config = replace(config, views=None)  # a function has no name by which it could be found again
+            changes["imbalance"] = self.imbalance
+        if isinstance(self.views, tuple) and all(isinstance(view, str) for view in self.views):
+            changes["views"] = ",".join(map(str, self.views))
+        elif isinstance(self.views, str):
+            changes["views"] = self.views
+        config = make_config(self.preset, changes)
+        if self.views is not None and "views" not in changes:
+            config = replace(config, views=None)  # functions cannot be named in a file
         if self.encoder is not None:
-            named = isinstance(self.encoder, (str, Path))
-            config = replace(config, encoder=str(self.encoder) if named else type(self.encoder).__name__)
+            is_name = isinstance(self.encoder, (str, Path))
+            config = replace(config, encoder=str(self.encoder) if is_name else type(self.encoder).__name__)
         return config
 
-    def _draws(self, ranks: Ranks) -> np.random.Generator:
-        """Return the generator that `random_state` asks for, the same in all processes."""
+    def _make_generator(self, processes: ProcessGroup) -> np.random.Generator:
+        """Return the generator of `random_state`, the same one in all processes."""
         seed: Any = self.random_state
         if isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31))
-        if not ranks.alone:
-            # Generators that are spawned come from the seed, wherever theirs is: all processes must begin with it.
+        if not processes.is_single:
+            # Generators spawned from it depend on its seed sequence, not on its state: all processes need equal seeds.
             is_seed = isinstance(seed, (int, np.integer))
-            seed = ranks.at_first(lambda: seed if is_seed else int(np.random.default_rng(seed).integers(2**63)))
+            seed = processes.run_on_first(lambda: seed if is_seed else int(np.random.default_rng(seed).integers(2**63)))
         return np.random.default_rng(seed)
+
+
+def document_settings(estimator: Class) -> Class:
+    """Add every setting that the docstring of a class leaves out to its section "Parameters".
+
+    The section must be followed by the section "Attributes".
+    """
+    if estimator.__doc__ is None:  # python -OO
+        return estimator
+    before, attributes, after = inspect.cleandoc(estimator.__doc__).partition("\n\nAttributes\n----------\n")
+    assert attributes, f"the docstring of {estimator.__name__} has no section Attributes"
+    missing = [entry.documentation for name, entry in SETTINGS.items() if f"\n{name} : " not in before]
+    estimator.__doc__ = "\n".join([before, *missing]) + attributes + after
+    return estimator
