@@ -1,0 +1,1 @@
+"""Validation of user input, once on entry: texts, the number of clusters, partial labels."""

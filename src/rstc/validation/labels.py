@@ -1,4 +1,4 @@
-"""What a user knows of some texts: classes by name, and which text is of which."""
+"""Validation of partial labels: the classes of some of the texts."""
 
 from __future__ import annotations
 
@@ -10,82 +10,131 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rstc.validation.n_clusters import Within
 from rstc.errors import InputError
-from rstc.pseudo_labels.constraints import UNKNOWN
-from rstc.runtime.distributed import Ranks
+from rstc.pseudo_labels.constraints import UNLABELLED
+from rstc.runtime.distributed import ProcessGroup
+from rstc.validation.n_clusters import ClusterRange
 
 
 @dataclass(frozen=True)
-class Knowledge:
-    """Known classes.
+class PartialLabels:
+    """Classes of some of N texts.
 
-    Attributes:
-        classes: their names.
-        of_text: which of them each text is of, -1 where it is not known, (N,).
+    Attributes
+    ----------
+    classes : list
+        The distinct labels, sorted.
+    codes : ndarray of int64, (N,)
+        The class of each text as an index of `classes`, `UNLABELLED` for texts without a label.
     """
 
     classes: list[Any]
-    of_text: NDArray[np.int64]
+    codes: NDArray[np.int64]
 
 
-def read_knowledge(y: Any, rows: Sequence[int], n_rows: int) -> Knowledge | None:
-    """Return what labels, one for each of n_rows, say of the texts in some rows; None where that is nothing.
+def validate_partial_labels(y: Any, rows: Sequence[int], n_rows: int) -> PartialLabels | None:
+    """Validate the labels of the rows that hold a text.
 
-    Unknown are -1, None, NaN and empty strings.
+    Parameters
+    ----------
+    y : sequence or None
+        Label of each row, a string or a number; -1, None, NaN and empty strings stand for no label.
+    rows : sequence of int
+        The rows that hold a text.
+    n_rows : int
+        Number of rows, the required length of `y`.
 
-    >>> read_knowledge(["late", None, "refund", "late", "", "lost"], range(5), 6)
-    Knowledge(classes=['late', 'refund'], of_text=array([ 0, -1,  1,  0, -1]))
+    Returns
+    -------
+    PartialLabels or None
+        None if no text has a label.
+
+    Examples
+    --------
+    >>> validate_partial_labels(["late", None, "refund", "late", "", "lost"], range(5), 6)
+    PartialLabels(classes=['late', 'refund'], codes=array([ 0, -1,  1,  0, -1]))
     """
     if y is None:
         return None
-    labels: Sequence[Any] = [_plain(value) for value in (y.to_pandas() if hasattr(y, "to_pandas") else y)]
+    labels: Sequence[Any] = [_clean_label(value) for value in (y.to_pandas() if hasattr(y, "to_pandas") else y)]
     if len(labels) != n_rows:
         raise InputError(f"there are {len(labels)} labels, but {n_rows} texts")
     labels = [labels[row] for row in rows]
     classes = sorted({label for label in labels if label is not None}, key=lambda label: (str(type(label)), label))
     if not classes:
         return None
-    place = {label: number for number, label in enumerate(classes)}
-    return Knowledge(classes, np.array([UNKNOWN if label is None else place[label] for label in labels]))
+    code_of = {label: code for code, label in enumerate(classes)}
+    return PartialLabels(classes, np.array([UNLABELLED if label is None else code_of[label] for label in labels]))
 
 
-def with_equals(texts: Sequence[str], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what is known (N,) with equal texts knowing it too, unless they were given different classes.
+def propagate_to_duplicates(texts: Sequence[str], codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Copy the class of a text to its unlabelled duplicates, unless its labelled duplicates have different classes.
 
-    >>> with_equals(["late", "lost", "late", "refund", "refund"], np.array([1, -1, -1, 0, 2])).tolist()
+    Parameters
+    ----------
+    texts : sequence of str, (N,)
+        The texts.
+    codes : ndarray of int64, (N,)
+        Their classes, `UNLABELLED` for texts without a label.
+
+    Returns
+    -------
+    ndarray of int64, (N,)
+
+    Examples
+    --------
+    >>> propagate_to_duplicates(["late", "lost", "late", "refund", "refund"], np.array([1, -1, -1, 0, 2])).tolist()
     [1, -1, 1, 0, 2]
     """
-    classes: dict[str, set[int]] = {}
-    for text, one in zip(texts, known.tolist(), strict=True):
-        if one != UNKNOWN:
-            classes.setdefault(text, set()).add(one)
-    only = {text: found.copy().pop() for text, found in classes.items() if len(found) == 1}
-    return np.where(known == UNKNOWN, np.array([only.get(text, UNKNOWN) for text in texts], dtype=np.int64), known)
+    codes_of: dict[str, set[int]] = {}
+    for text, code in zip(texts, codes.tolist(), strict=True):
+        if code != UNLABELLED:
+            codes_of.setdefault(text, set()).add(code)
+    unique_code = {text: next(iter(distinct)) for text, distinct in codes_of.items() if len(distinct) == 1}
+    propagated = np.array([unique_code.get(text, UNLABELLED) for text in texts], dtype=np.int64)
+    return np.where(codes == UNLABELLED, propagated, codes)
 
 
-def asked_with_known(asked: int | Within, knowledge: Knowledge, class_contrast: bool, ranks: Ranks) -> int | Within:
-    """Return how many clusters are asked for, where some classes are known; each of them is one."""
-    if not ranks.alone:
-        raise InputError("labels that are known need all texts together, which several processes do not have")
+def reconcile_n_clusters(
+    n_clusters: int | ClusterRange, partial_labels: PartialLabels, class_contrast: bool, processes: ProcessGroup
+) -> int | ClusterRange:
+    """Return a number or range of clusters with at least one cluster for each given class.
+
+    Parameters
+    ----------
+    n_clusters : int or tuple
+        The number or range that `validate_n_clusters` returned.
+    partial_labels : PartialLabels
+        The given classes.
+    class_contrast : bool
+        The setting `class_contrast`; without it labels have no effect.
+    processes : ProcessGroup
+        The processes of the run; more than one raises an error.
+
+    Raises
+    ------
+    InputError
+        If there are more classes than clusters, or partial labels cannot be used in this run.
+    """
+    if not processes.is_single:
+        raise InputError(f"partial labels need all texts in one process, got {processes.size} processes")
     if not class_contrast:
-        raise InputError("class_contrast=False learns from no labels, so there is no use for those that are known")
-    fewest = len(knowledge.classes)
-    most = asked if isinstance(asked, int) else asked[1]
-    if most is not None and most < fewest:
-        raise InputError(f"{fewest} classes are known, which is more than the {most} clusters that are asked for")
-    return asked if isinstance(asked, int) else (max(asked[0], fewest), asked[1])
+        raise InputError("class_contrast=False learns from no labels, so partial labels have no effect")
+    n_classes = len(partial_labels.classes)
+    max_clusters = n_clusters if isinstance(n_clusters, int) else n_clusters[1]
+    if max_clusters is not None and max_clusters < n_classes:
+        raise InputError(f"n_clusters={max_clusters} is less than the {n_classes} classes of the partial labels")
+    return n_clusters if isinstance(n_clusters, int) else (max(n_clusters[0], n_classes), n_clusters[1])
 
 
-def _plain(value: Any) -> Any:
-    """Return a label as a plain value, None where it says nothing."""
+def _clean_label(value: Any) -> Any:
+    """Return a label as a Python string or number, None if it stands for no label."""
     if value is None or value is pd.NA or (isinstance(value, float) and value != value):
         return None
     if isinstance(value, np.generic):
-        value = value.item()
-        return _plain(value)
+        return _clean_label(value.item())
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, (int, float, bool)):
-        raise InputError(f"a label is a name or a number, got {value!r}")
-    return None if value == UNKNOWN else value
+        raise InputError(f"a label must be a string or a number, got {value!r}")
+    return None if value == UNLABELLED else value

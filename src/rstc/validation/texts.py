@@ -1,66 +1,105 @@
-"""Texts that are there, among rows of which some hold none: what is found for the texts goes back to the rows."""
+"""The rows of the input that hold a text, and the expansion of their results to all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.columns import as_texts, clean, column_of, index_of
-
-if TYPE_CHECKING:
-    from rstc.training.history import Watch
+from rstc.io.columns import clean_text, row_index, text_column_name, to_text_list
+from rstc.runtime.progress import Watch
 
 
 @dataclass(frozen=True)
-class Present:
-    """Given texts.
+class NonEmptyTexts:
+    """The rows of an input that hold a text.
 
-    Attributes:
-        all: as they were given, None where there is none.
-        rows: which of them are there.
-        texts: those.
-        index, column: where they came from, if they came with a name.
+    Attributes
+    ----------
+    all_texts : list of str or None
+        Cleaned text of every row, None for a row without text.
+    rows : list of int
+        Rows that hold a text.
+    texts : list of str
+        Texts of these rows.
+    index : pandas.Index or None
+        Index of the input, if it has one.
+    column : str or None
+        Name of the input's column, if it has one.
+
+    Examples
+    --------
+    >>> data = NonEmptyTexts.from_input(["late again", "", "lost"])
+    >>> data.rows, data.expand(np.array([5, 7]), missing=-1).tolist()
+    ([0, 2], [5, -1, 7])
     """
 
-    all: list[str | None]
+    all_texts: list[str | None]
     rows: list[int]
     texts: list[str]
     index: Any = None
     column: str | None = None
 
     @classmethod
-    def read(cls, X: Any) -> Present:
-        """Read texts as people have them."""
-        return cls.of(as_texts(X), index_of(X), column_of(X))
+    def from_input(cls, X: Any) -> NonEmptyTexts:
+        """Read texts in any form that `rstc.io.columns.to_text_list` accepts."""
+        return cls.from_list(to_text_list(X), row_index(X), text_column_name(X))
 
     @classmethod
-    def of(cls, everything: list[str | None], index: Any = None, column: str | None = None) -> Present:
-        """Tell which texts are there."""
-        rows = [i for i, text in enumerate(everything) if text is not None]
-        return cls(everything, rows, [text for text in everything if text is not None], index, column)
+    def from_list(cls, texts: list[str | None], index: Any = None, column: str | None = None) -> NonEmptyTexts:
+        """Find the rows of a list of cleaned texts that hold a text."""
+        rows = [i for i, text in enumerate(texts) if text is not None]
+        return cls(texts, rows, [text for text in texts if text is not None], index, column)
 
-    def spread(self, values: NDArray[Any], missing: int) -> NDArray[Any]:
-        """Put the rows of the texts that are there among those that are missing."""
-        if len(self.rows) == len(self.all):
+    def expand(self, values: NDArray[Any], missing: int) -> NDArray[Any]:
+        """Expand values of the texts to values of all rows.
+
+        Parameters
+        ----------
+        values : ndarray, (len(texts), ...)
+            Value of each text.
+        missing : int
+            Value of a row without text.
+
+        Returns
+        -------
+        ndarray, (len(all_texts), ...)
+            The same array if every row holds a text.
+        """
+        if len(self.rows) == len(self.all_texts):
             return values
-        out = np.full((len(self.all), *values.shape[1:]), missing, dtype=values.dtype)
-        out[self.rows] = values
-        return out
+        expanded = np.full((len(self.all_texts), *values.shape[1:]), missing, dtype=values.dtype)
+        expanded[self.rows] = values
+        return expanded
 
-    def of_view(self, view: Sequence[Any], number: int) -> list[str | None]:
-        """Return what a given view, the first or the second, has for the texts that are there."""
-        if len(view) != len(self.all):
-            raise InputError(f"view {number} has {len(view)} texts, but there are {len(self.all)} texts")
-        return [clean(view[i]) for i in self.rows]
+    def expand_list(self, values: Sequence[str]) -> list[str | None]:
+        """Expand a string per text to a list for all rows, with None for a row without text."""
+        expanded: list[str | None] = [None] * len(self.all_texts)
+        for row, value in zip(self.rows, values, strict=True):
+            expanded[row] = value
+        return expanded
 
-    def among_all(self, watch: Watch | None) -> Watch | None:
-        """Return a watcher that is shown rows among the texts that are there, and shows those among all."""
+    def select_view(self, view: Sequence[Any], number: int) -> list[str | None]:
+        """Return the cleaned view of each text.
+
+        Parameters
+        ----------
+        view : sequence, (len(all_texts),)
+            View of every row's text.
+        number : int
+            Number of the view in the error message, 1 or 2.
+        """
+        if len(view) != len(self.all_texts):
+            raise InputError(f"view {number} has {len(view)} texts, but there are {len(self.all_texts)} texts")
+        return [clean_text(view[row]) for row in self.rows]
+
+    def wrap_watch(self, watch: Watch | None) -> Watch | None:
+        """Wrap a callback of rows of the input as one of rows of the texts."""
         if watch is None:
             return None
-        places = np.asarray(self.rows)
-        return lambda step, rows, clusters: watch(step, places[rows], clusters)
+        all_rows = np.asarray(self.rows)
+        return lambda step, rows, clusters: watch(step, all_rows[rows], clusters)
