@@ -1,0 +1,1 @@
+"""Self-adaptive optimal transport (SAOT): the problem, its solvers and its marginals."""

@@ -1,6 +1,6 @@
-"""The transport's costs M = -log P (N, C): checked once, then read a piece of rows at a time in float64.
+"""The cost matrix M = -log P (N, C) of a transport: validated once, then read in blocks of rows in float64.
 
-The rows may be spread over processes: each has its own, and knows how many there are.
+The rows may be distributed over processes; each process holds its own rows and the total number N.
 """
 
 from __future__ import annotations
@@ -14,77 +14,81 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rstc.errors import InputError
-from rstc.runtime.distributed import ALONE, Ranks
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
-# What log 0 becomes: an impossible class gets a finite price, because the penalty asks every class to hold
-# some mass even if no text can go there.
+# Stands for log 0: an impossible class has a finite cost, because the penalty on b requires mass in every class even if
+# P is 0 there for every text.
 LOG_ZERO = float(np.log(np.finfo(np.float64).tiny))
 
-# A piece of this many numbers stays in the processor's cache while it is worked on; a copy of all of M in float64
-# never exists.
-NUMBERS_A_PIECE = 2**18
+# Values per block: a block fits in the processor's cache, and the whole M is never held in float64.
+BLOCK_VALUES = 2**18
 
 
 @dataclass(frozen=True)
-class Costs:
-    """M = -log P, each row's smallest cost moved to 0, where it is cheapest to read.
+class CostMatrix:
+    """M = -log P, each row shifted so that its smallest cost is 0, which leaves the plan as it is.
 
-    Attributes:
-        log_p: the rows of this process as they were given, (n, C).
-        largest: the largest cost of all.
-        n_rows: N, how many rows all processes have.
-        ranks: the processes.
+    Attributes
+    ----------
+    log_p : (n, C) tensor
+        Rows of log P of this process.
+    max_cost : float
+        Largest cost over all processes.
+    n_rows : int
+        N, the number of rows of all processes.
+    processes : ProcessGroup
+        The processes that the rows are distributed over.
     """
 
     log_p: Tensor
-    largest: float
+    max_cost: float
     n_rows: int
-    ranks: Ranks = ALONE
+    processes: ProcessGroup = SINGLE_PROCESS
 
     @property
     def shape(self) -> tuple[int, int]:
         """N and C."""
         return self.n_rows, self.log_p.shape[1]
 
-    def pieces(self) -> Iterator[tuple[slice, Tensor]]:
-        """Yield rows of M in float64, and which they are; a piece may be changed in place."""
+    def iter_blocks(self) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the rows of a block and its costs (rows, C) in float64, which may be changed in place."""
         n, C = self.log_p.shape
-        rows = max(1, NUMBERS_A_PIECE // C)
-        for start in range(0, n, rows):
-            part = slice(start, min(start + rows, n))
-            yield part, _reduced(self.log_p[part])
+        block_rows = max(1, BLOCK_VALUES // C)
+        for start in range(0, n, block_rows):
+            rows = slice(start, min(start + block_rows, n))
+            yield rows, _compute_costs(self.log_p[rows])
 
-    def thinned(self, rows: int) -> Costs:
-        """Return about this many rows, evenly spread."""
-        thin = self.log_p[:: max(1, self.n_rows // rows)]
-        return replace(self, log_p=thin, n_rows=int(self.ranks.total(len(thin))))
+    def subsample(self, n_rows: int) -> CostMatrix:
+        """Return a cost matrix of about `n_rows` evenly spaced rows."""
+        log_p = self.log_p[:: max(1, self.n_rows // n_rows)]
+        return replace(self, log_p=log_p, n_rows=int(self.processes.total(len(log_p))))
 
 
-def read_costs(log_p: NDArray[np.floating] | Tensor, ranks: Ranks = ALONE) -> Costs:
-    """Check log P and return its costs; of several processes, each gives its rows."""
-    given = log_p.detach() if isinstance(log_p, Tensor) else torch.from_numpy(np.ascontiguousarray(log_p))
-    if given.ndim != 2 or given.shape[1] == 0 or (ranks.alone and len(given) == 0):
-        raise InputError(f"log_p must have the shape (N, C) with N, C at least 1, got {tuple(given.shape)}")
-    if not given.is_floating_point():
-        given = given.to(torch.float64)
-    costs = Costs(given, 0.0, int(ranks.total(len(given))), ranks)
-    largest = 0.0
-    for part, M in costs.pieces():
+def build_costs(log_p: NDArray[np.floating] | Tensor, processes: ProcessGroup = SINGLE_PROCESS) -> CostMatrix:
+    """Validate this process's rows of log P and build the cost matrix."""
+    rows = log_p.detach() if isinstance(log_p, Tensor) else torch.from_numpy(np.ascontiguousarray(log_p))
+    if rows.ndim != 2 or rows.shape[1] == 0 or (processes.is_single and len(rows) == 0):
+        raise InputError(f"log_p must have the shape (N, C) with N, C at least 1, got {tuple(rows.shape)}")
+    if not rows.is_floating_point():
+        rows = rows.to(torch.float64)
+    costs = CostMatrix(rows, 0.0, int(processes.total(len(rows))), processes)
+    max_cost = 0.0
+    for block, M in costs.iter_blocks():
         if torch.isnan(M).any():
-            _complain(given[part], part.start)
-        largest = max(largest, float(M.max()))
-    return replace(costs, largest=ranks.largest(largest))
+            _raise_invalid(rows[block], block.start)
+        max_cost = max(max_cost, float(M.max()))
+    return replace(costs, max_cost=processes.max(max_cost))
 
 
-def _reduced(log_p: Tensor) -> Tensor:
-    """Return rows of M, the best of each at 0."""
+def _compute_costs(log_p: Tensor) -> Tensor:
+    """Return rows of M in float64, the smallest cost of each at 0."""
     L = log_p.to(torch.float64)
     M: Tensor = L.amax(1, keepdim=True) - L
     return M.clamp_(max=-LOG_ZERO)
 
 
-def _complain(log_p: Tensor, first_row: int) -> None:
-    """Say what is wrong with rows whose costs are not numbers."""
+def _raise_invalid(log_p: Tensor, first_row: int) -> None:
+    """Raise an InputError that says why the costs of these rows are NaN."""
     if torch.isnan(log_p).any() or torch.isposinf(log_p).any():
         raise InputError("log_p holds NaN or +inf")
     row = first_row + int(torch.isneginf(log_p).all(1).nonzero()[0])

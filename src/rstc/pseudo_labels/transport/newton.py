@@ -1,12 +1,16 @@
-"""The transport's dual in the class potentials g (C,), minimised by Newton's method.
+"""Newton's method on the transport's dual in the class potentials g (C,).
 
-For given g the best plan has rows softmax((g - M_i) / eps1) / N, so that only C unknowns are left. The negated dual
+For given g, the rows of the best plan are pi_i(g) = softmax((g - M_i) / eps1) / N, so that g is the only unknown. The
+negated dual
 
-    eps1 mean_i logsumexp((g - M_i) / eps1) - min_b (penalty(b) + <g, b>)
+    phi(g) = eps1 mean_i logsumexp((g - M_i) / eps1) - min_b (penalty(b) + <g, b>)
 
-is smooth and convex with slope pi(g)^T 1 - b(g). Its second derivative is a graph Laplacian, two classes being joined
-by the texts that hesitate between them, plus what the penalty bends. Where the texts are spread over processes, sums of
-C and of C x C numbers are all that these tell each other.
+is smooth and convex, with the gradient pi(g)^T 1 - b(g). With S = N pi, its Hessian is
+
+    (diag(S^T 1) - S^T S) / (N eps1) + diag(D) - D D^T / sum(D),
+
+a graph Laplacian, whose weight between two classes comes from texts that are undecided between them, plus the curvature
+D of the marginal. If the texts are distributed over processes, only sums of C and of C x C values are communicated.
 """
 
 from __future__ import annotations
@@ -17,211 +21,238 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rstc.pseudo_labels.transport.costs import Costs
-from rstc.pseudo_labels.transport.marginals import ClassSizes, Marginal, Vector
-from rstc.runtime.distributed import Ranks
+from rstc.pseudo_labels.transport.costs import CostMatrix
+from rstc.pseudo_labels.transport.marginals import Marginal, MarginalSolution, Vector
+from rstc.runtime.distributed import ProcessGroup
 
-# Up to this many classes the Hessian is built and solved, O(N C^2) a step; beyond it conjugate gradients only multiply
-# by it, O(N C) a product.
-CLASSES_TO_SOLVE = 512
-CG_STEPS = 100
+# Up to this many classes the Hessian is built and solved, O(N C^2) a step. Beyond, conjugate gradients only multiply by
+# it, O(N C) a product.
+MAX_DENSE_CLASSES = 512
+MAX_CG_STEPS = 100
 
-# With more texts than twice this, an even sample of about this many is solved first: its g is close to the answer, and
-# the whole needs few more steps.
-ROWS_TO_START = 20_000
+# With more than twice this many texts, a subsample of about this size is solved first: its g is close to the solution,
+# and the full problem needs few more steps.
+SUBSAMPLE_ROWS = 20_000
 
-WARM_STEPS = 25  # a start that leads nowhere within these is given up
+MAX_WARM_STEPS = 25  # a warm start that has not converged within these is abandoned
 
 
 @dataclass(frozen=True)
 class DualSolution:
-    """The potentials g (C,), the class sizes b (C,) that go with them, and the steps it took over all N texts."""
+    """A solution of the dual.
+
+    Attributes
+    ----------
+    g : (C,) array
+        Dual potentials of the classes.
+    b : (C,) array
+        Class distribution at g.
+    iterations : int
+        Steps taken over all N texts.
+    """
 
     g: Vector
     b: Vector
-    steps: int
+    iterations: int
 
 
 @dataclass(frozen=True)
-class _Point:
-    """The negated dual at g: its value, its slope (C,), the class sizes, and what its curvature is made of.
+class _DualPoint:
+    """The negated dual at g: its value, its gradient (C,), the marginal, and S = N pi for the Hessian.
 
-    `overlap` is S^T S (C, C), S being N times the plan, or with many classes `S` itself in float32.
+    `gram` is S^T S (C, C); with more than `MAX_DENSE_CLASSES` classes it is None, and `S` (n, C) is kept in float32.
     """
 
     g: Vector
     value: float
-    slope: Vector
-    sizes: ClassSizes
-    overlap: Tensor | None
+    gradient: Vector
+    marginal: MarginalSolution
+    gram: Tensor | None
     S: Tensor | None
-    ranks: Ranks
+    processes: ProcessGroup
 
     @property
     def error(self) -> float:
-        """How far the plan's column sums and b are apart, in L1."""
-        return float(np.abs(self.slope).sum())
+        """The L1 distance of the plan's column sums and b."""
+        return float(np.abs(self.gradient).sum())
 
 
-def solve_dual(
-    costs: Costs, eps1: float, marginal: Marginal, tol: float, max_iter: int, start: Vector | None = None
+def solve_newton(
+    costs: CostMatrix, eps1: float, marginal: Marginal, tol: float, max_iter: int, start: Vector | None = None
 ) -> DualSolution:
-    """Find the g at which the plan's column sums and b agree to `tol` in L1, or as far as it gets.
+    """Find the g at which the plan's column sums and b agree.
 
-    Args:
-        costs: M, (N, C).
-        eps1: weight of the plan's entropy.
-        marginal: which b belongs to a g.
-        tol: the error to reach.
-        max_iter: the most steps to take.
-        start: a g to start from, that of a similar problem.
+    Parameters
+    ----------
+    costs : CostMatrix
+        M, (N, C).
+    eps1 : float
+        Weight of the plan's entropy.
+    marginal : Marginal
+        Maps g to its b.
+    tol : float
+        L1 distance of column sums and b to reach.
+    max_iter : int
+        Largest number of steps.
+    start : (C,) array or None
+        A g to start from, the solution of a similar problem.
+
+    Returns
+    -------
+    DualSolution
+        The last g, whether or not `tol` was reached.
     """
     N, C = costs.shape
-    taken = 0
-    if start is None and N > 2 * ROWS_TO_START:
-        start = solve_dual(costs.thinned(ROWS_TO_START), eps1, marginal, max(tol, 1e-4), max_iter).g
+    iterations = 0
+    if start is None and N > 2 * SUBSAMPLE_ROWS:
+        start = solve_newton(costs.subsample(SUBSAMPLE_ROWS), eps1, marginal, max(tol, 1e-4), max_iter).g
     if start is not None:
-        point, taken = _descend(costs, eps1, marginal, start, tol, min(WARM_STEPS, max_iter))
-        if point.error <= tol or taken == max_iter:
-            return DualSolution(point.g, point.sizes.b, taken)
-    # With costs far above eps1 the dual is all kinks and Newton's quadratic model of it is worthless. So the first
-    # problems have a larger eps1, each starts from the last one's g, and only the last is solved in full.
+        point, iterations = _minimise(costs, eps1, marginal, start, tol, min(MAX_WARM_STEPS, max_iter))
+        if point.error <= tol or iterations == max_iter:
+            return DualSolution(point.g, point.marginal.b, iterations)
+    # With costs far above eps1 the dual is nearly piecewise linear, and Newton's quadratic model of it is useless. So
+    # eps1 is scaled down to its value; each problem starts from the last one's g, and only the last is solved in full.
     g: Vector = np.zeros(C)
-    for sharpness in _sharpening(costs.largest, eps1):
-        goal = tol if sharpness == eps1 else 1e-2
-        point, steps = _descend(costs, sharpness, marginal, g, goal, max_iter - taken)
-        g, b, taken = point.g, point.sizes.b, taken + steps
+    for scaled_eps1 in _eps_schedule(costs.max_cost, eps1):
+        stage_tol = tol if scaled_eps1 == eps1 else 1e-2
+        point, steps = _minimise(costs, scaled_eps1, marginal, g, stage_tol, max_iter - iterations)
+        g, b, iterations = point.g, point.marginal.b, iterations + steps
         del point  # with many classes it is large
-    return DualSolution(g, b, taken)
+    return DualSolution(g, b, iterations)
 
 
-def _sharpening(cost_range: float, eps1: float) -> list[float]:
-    """Return the values of eps1 to pass through, each a quarter of the one before, eps1 itself the last."""
-    ladder = [eps1]
-    while ladder[0] * 10 < cost_range:
-        ladder.insert(0, ladder[0] * 4)
-    return ladder
+def softmax_rows(M: Tensor, g: Tensor, eps1: float) -> tuple[Tensor, Tensor]:
+    """Return softmax((g - M) / eps1) by rows, and its logsumexp; M is overwritten."""
+    logits = torch.sub(g, M, out=M).div_(eps1)
+    maxima = logits.amax(1, keepdim=True)
+    S = logits.sub_(maxima).exp_()
+    sums = S.sum(1, keepdim=True)
+    return S.div_(sums), maxima + sums.log_()
 
 
-def _descend(costs: Costs, eps1: float, marginal: Marginal, g: Vector, tol: float, max_iter: int) -> tuple[_Point, int]:
-    """Take Newton steps from g until the error is within `tol` or nothing gets better."""
-    point, steps, idle = _at(costs, eps1, marginal, g), 0, 0
+def _eps_schedule(max_cost: float, eps1: float) -> list[float]:
+    """Return the values of eps1 to pass through, each a quarter of the one before, ending with eps1."""
+    schedule = [eps1]
+    while schedule[0] * 10 < max_cost:
+        schedule.insert(0, schedule[0] * 4)
+    return schedule
+
+
+def _minimise(
+    costs: CostMatrix, eps1: float, marginal: Marginal, g: Vector, tol: float, max_iter: int
+) -> tuple[_DualPoint, int]:
+    """Take Newton steps from g until the error is within `tol` or no step improves; return the point and the steps."""
+    point, steps, idle_steps = _evaluate(costs, eps1, marginal, g), 0, 0
     while point.error > tol and steps < max_iter:
-        better = _step(costs, eps1, marginal, point)
+        next_point = _take_step(costs, eps1, marginal, point)
         steps += 1
-        if better is None:  # no descent is left that float64 can see
+        if next_point is None:  # no descent is left at the precision of float64
             break
-        idle = 0 if better.value < point.value or better.error < point.error else idle + 1
-        if idle == 3:
+        improved = next_point.value < point.value or next_point.error < point.error
+        idle_steps = 0 if improved else idle_steps + 1
+        if idle_steps == 3:
             break
-        point = better
+        point = next_point
     return point, steps
 
 
-def _at(costs: Costs, eps1: float, marginal: Marginal, g: Vector) -> _Point:
-    """Evaluate the negated dual at g in one walk over the costs."""
+def _evaluate(costs: CostMatrix, eps1: float, marginal: Marginal, g: Vector) -> _DualPoint:
+    """Evaluate the negated dual at g in one pass over the costs."""
     N, C = costs.shape
     device = costs.log_p.device
     potentials = torch.from_numpy(g).to(device)
     total, mass = 0.0, torch.zeros(C, dtype=torch.float64, device=device)
-    few = C <= CLASSES_TO_SOLVE
-    overlap = torch.zeros(C, C, dtype=torch.float64, device=device) if few else None
-    kept = None if few else torch.empty(len(costs.log_p), C, dtype=torch.float32, device=device)
-    for rows, M in costs.pieces():
+    is_dense = C <= MAX_DENSE_CLASSES
+    gram = torch.zeros(C, C, dtype=torch.float64, device=device) if is_dense else None
+    all_S = None if is_dense else torch.empty(len(costs.log_p), C, dtype=torch.float32, device=device)
+    for rows, M in costs.iter_blocks():
         S, log_sums = softmax_rows(M, potentials, eps1)
         total += log_sums.sum().item()
         mass += S.sum(0)
-        if overlap is not None:
-            overlap.addmm_(S.T, S)
-        if kept is not None:
-            kept[rows] = S
-    ranks = costs.ranks
-    total, mass = ranks.total(total), ranks.sum(mass)
-    if overlap is not None:
-        overlap = ranks.sum(overlap)
-    sizes = marginal(g)
-    slope = np.asarray(mass.cpu().numpy()) / N - sizes.b
-    return _Point(g, eps1 * total / N - sizes.value, slope, sizes, overlap, kept, ranks)
+        if gram is not None:
+            gram.addmm_(S.T, S)
+        if all_S is not None:
+            all_S[rows] = S
+    processes = costs.processes
+    total, mass = processes.total(total), processes.all_reduce(mass)
+    if gram is not None:
+        gram = processes.all_reduce(gram)
+    solution = marginal(g)
+    gradient = np.asarray(mass.cpu().numpy()) / N - solution.b
+    return _DualPoint(g, eps1 * total / N - solution.value, gradient, solution, gram, all_S, processes)
 
 
-def softmax_rows(M: Tensor, g: Tensor, eps1: float) -> tuple[Tensor, Tensor]:
-    """Return softmax((g - M) / eps1) and the logarithm of each row's sum; M is used up."""
-    logits = torch.sub(g, M, out=M).div_(eps1)
-    most = logits.amax(1, keepdim=True)
-    S = logits.sub_(most).exp_()
-    sums = S.sum(1, keepdim=True)
-    return S.div_(sums), most + sums.log_()
-
-
-def _step(costs: Costs, eps1: float, marginal: Marginal, point: _Point) -> _Point | None:
-    """Return the point after one Newton step that lowers the value enough (Armijo), or None if there is none."""
+def _take_step(costs: CostMatrix, eps1: float, marginal: Marginal, point: _DualPoint) -> _DualPoint | None:
+    """Return the point after one Newton step with Armijo line search, or None if the search fails."""
     N = costs.shape[0]
-    step = _solved(point, N * eps1) if point.overlap is not None else _by_conjugate_gradients(point, N * eps1)
-    # Between two kinks the dual is almost a plane and the step runs to infinity; no potential needs to move
-    # further than the costs reach.
-    step *= min(1.0, (costs.largest + eps1) / max(np.abs(step).max(), 1e-300))
-    descent, share = float(point.slope @ step), 1.0
+    step = _solve_dense(point, N * eps1) if point.gram is not None else _solve_by_cg(point, N * eps1)
+    # Where the dual is almost linear the step runs to infinity; no potential needs to move further than the costs span.
+    step *= min(1.0, (costs.max_cost + eps1) / max(np.abs(step).max(), 1e-300))
+    descent, step_size = float(point.gradient @ step), 1.0
     rounding = 1e-14 * max(1.0, abs(point.value))
-    while share > 1e-10:
-        trial = _at(costs, eps1, marginal, point.g + share * step)
-        if trial.value <= point.value + 1e-4 * share * descent + rounding:
+    while step_size > 1e-10:
+        trial = _evaluate(costs, eps1, marginal, point.g + step_size * step)
+        if trial.value <= point.value + 1e-4 * step_size * descent + rounding:
             return trial
-        share /= 2
+        step_size /= 2
         del trial  # with many classes it is large
     return None
 
 
-def _solved(point: _Point, scale: float) -> Vector:
-    """Return the Newton step from the Hessian itself.
+def _solve_dense(point: _DualPoint, scale: float) -> Vector:
+    """Return the Newton step from the Hessian itself; `scale` is N eps1.
 
-    The Laplacian's diagonal is summed from what lies beside it: the difference of 1 and a share close to 1, which
-    the textbook form takes, would lose the digits that matter once texts are sure of their class.
+    The Laplacian's diagonal is summed from its off-diagonal elements: the textbook form subtracts a share close to 1
+    from 1, which cancels once texts are certain of their class.
     """
-    assert point.overlap is not None
-    between = np.array(point.overlap.cpu().numpy()) / scale
-    np.fill_diagonal(between, 0)
-    hessian = np.diag(between.sum(1)) - between
-    D = point.sizes.bend
+    assert point.gram is not None
+    weights = np.array(point.gram.cpu().numpy()) / scale
+    np.fill_diagonal(weights, 0)
+    hessian = np.diag(weights.sum(1)) - weights
+    D = point.marginal.curvature
     if D.any():
         hessian += np.diag(D) - np.outer(D, D) / D.sum()
-    # A constant added to g changes nothing, so the Hessian is flat along the ones; a rank-one term lifts it there
-    # and leaves the step elsewhere as it is. The small ridge stands for what underflow took from the diagonal.
+    # A constant added to g changes nothing, so the Hessian is singular along the ones; a rank-one term makes it regular
+    # and leaves the step elsewhere as it is. The small ridge replaces what is lost from the diagonal by underflow.
     C = len(hessian)
-    size = np.trace(hessian) / C or 1.0
-    hessian += size / C + 1e-12 * size * np.eye(C)
-    return np.asarray(-np.linalg.solve(hessian, point.slope))
+    mean_diagonal = np.trace(hessian) / C or 1.0
+    hessian += mean_diagonal / C + 1e-12 * mean_diagonal * np.eye(C)
+    return np.asarray(-np.linalg.solve(hessian, point.gradient))
 
 
-def _by_conjugate_gradients(point: _Point, scale: float) -> Vector:
-    """Return an approximate Newton step, closer the nearer the end is, preconditioned by the Hessian's diagonal."""
+def _solve_by_cg(point: _DualPoint, scale: float) -> Vector:
+    """Return an inexact Newton step by conjugate gradients, preconditioned by the Hessian's diagonal.
+
+    The tolerance shrinks with the error, as is usual for inexact Newton methods; `scale` is N eps1.
+    """
     assert point.S is not None
-    S, D = point.S, point.sizes.bend
+    S, D = point.S, point.marginal.curvature
 
-    def times(v: Vector) -> Vector:
+    def multiply_by_hessian(v: Vector) -> Vector:
         direction = torch.from_numpy(v.astype(np.float32)).to(S.device)
-        product = mass * v - point.ranks.sum((S.T @ (S @ direction)).double()).cpu().numpy()
+        product = mass * v - point.processes.all_reduce((S.T @ (S @ direction)).double()).cpu().numpy()
         return np.asarray(product / scale + D * v - (D * (D @ v) / D.sum() if D.any() else 0) + ridge * v)
 
     sums, squares = S.sum(0, dtype=torch.float64), torch.linalg.vector_norm(S, dim=0, dtype=torch.float64).square()
-    mass, squared = (both.cpu().numpy() for both in point.ranks.sum(torch.stack([sums, squares])))
+    mass, squared = (total.cpu().numpy() for total in point.processes.all_reduce(torch.stack([sums, squares])))
     diagonal = (mass - squared) / scale + D
-    ridge = 1e-7 * float(np.mean(diagonal) + mass.mean() / scale)  # float32 cannot tell less than this from nothing
+    ridge = 1e-7 * float(np.mean(diagonal) + mass.mean() / scale)  # the resolution of float32
     diagonal = np.maximum(diagonal, 0) + ridge
 
-    x, r = np.zeros_like(point.slope), -point.slope
+    x, r = np.zeros_like(point.gradient), -point.gradient
     z = r / diagonal
     p, rz = z.copy(), float(r @ z)
-    goal = min(0.1, float(np.sqrt(point.error))) * np.linalg.norm(r)
-    for _ in range(CG_STEPS):
-        q = times(p)
+    cg_tol = min(0.1, float(np.sqrt(point.error))) * np.linalg.norm(r)
+    for _ in range(MAX_CG_STEPS):
+        q = multiply_by_hessian(p)
         curvature = float(p @ q)
         if curvature <= 0:
             break
         x += rz / curvature * p
         r -= rz / curvature * q
-        if np.linalg.norm(r) <= goal:
+        if np.linalg.norm(r) <= cg_tol:
             break
         z = r / diagonal
-        rz, before = float(r @ z), rz
-        p = z + rz / before * p
-    return x if float(point.slope @ x) < 0 else -point.slope / diagonal
+        rz, previous_rz = float(r @ z), rz
+        p = z + rz / previous_rz * p
+    return x if float(point.gradient @ x) < 0 else -point.gradient / diagonal

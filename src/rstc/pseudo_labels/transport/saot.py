@@ -1,10 +1,14 @@
-"""Self-adaptive optimal transport: pseudo-labels and class sizes in one convex problem (Eq. 2, Algorithm 1).
+"""Self-adaptive optimal transport (SAOT): pseudo-labels and class sizes in one convex problem (Eq. 2, Algorithm 1).
 
-    min over pi, b of  <pi, M> + eps1 <pi, log pi - 1> + eps2 sum(-log b - log(1 - b)),   M = -log P,
-    such that          pi 1 = 1/N,  pi^T 1 = b,  b^T 1 = 1.
+    min over pi, b of   <pi, M> + eps1 <pi, log pi - 1> + eps2 sum(-log b - log(1 - b)),   M = -log P,
+    subject to          pi 1 = a = 1/N,   pi^T 1 = b,   b^T 1 = 1.
 
-This file states the problem and hands it to a solver: Newton's method on the dual (dual.py), or the paper's alternation
-of f, g and b (alternation.py), which needs hundreds of rounds or stalls.
+With the dual potentials f (N,) and g (C,) of the two marginals, pi_ij = exp((f_i + g_j - M_ij) / eps1) (Eq. 10).
+
+This file states the problem and passes it to a solver: Newton's method on the dual in g (`newton`), or the paper's
+alternating updates of f, g and b (`alternating`), which take hundreds of iterations or do not converge. Two problems
+that differ in the treatment of b are included: `optimal_transport`, where b is given (Eq. 1), and
+`semi_relaxed_transport`, where a KL penalty keeps b near a reference (M3 of the paper's appendix A).
 """
 
 from __future__ import annotations
@@ -21,28 +25,48 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rstc.errors import InputError, TransportWarning
-from rstc.pseudo_labels.transport.alternating import alternate
-from rstc.pseudo_labels.transport.costs import Costs, read_costs
-from rstc.pseudo_labels.transport.newton import DualSolution, softmax_rows, solve_dual
-from rstc.pseudo_labels.transport.marginals import SMALLEST_CLASS, Marginal, Vector, fixed, near, penalised
-from rstc.runtime.distributed import ALONE, Ranks
+from rstc.pseudo_labels.transport.alternating import solve_alternating
+from rstc.pseudo_labels.transport.costs import CostMatrix, build_costs
+from rstc.pseudo_labels.transport.marginals import (
+    MIN_CLASS_SHARE,
+    Marginal,
+    Vector,
+    fixed_marginal,
+    kl_marginal,
+    log_barrier_marginal,
+)
+from rstc.pseudo_labels.transport.newton import DualSolution, softmax_rows, solve_newton
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
 Array = TypeVar("Array", NDArray[np.float64], Tensor)
 
-NO_PENALTY = 1e-12  # an eps2 below this cannot be told from 0 in float64
+MIN_EPS2 = 1e-12  # a smaller eps2 has no effect in float64
+
+Solver = Callable[[CostMatrix, float, Marginal, float, int, "Vector | None"], DualSolution]
+SOLVERS: dict[str, tuple[Solver, int]] = {  # solver and default of max_iter
+    "newton": (solve_newton, 200),
+    "alternating": (solve_alternating, 1000),
+}
 
 
 @dataclass(frozen=True)
 class Transport(Generic[Array]):
     """A transport plan between N texts and C classes.
 
-    Attributes:
-        plan: pi, (N, C); N times a row is that text's distribution over the classes.
-        b: the class distribution, (C,).
-        potentials: g, (C,), one of the dual's solutions: what a similar problem can start from.
-        residual: the largest of |pi 1 - 1/N|, |pi^T 1 - b| and |sum b - 1|, in L1.
-        iterations: steps taken by the solver.
-        converged: whether the residual is within the tolerance.
+    Attributes
+    ----------
+    plan : (N, C) array
+        pi; N times a row is that text's distribution over the classes.
+    b : (C,) array
+        Class distribution.
+    potentials : (C,) array
+        g, one of the dual's solutions, from which a similar problem can start.
+    residual : float
+        The largest of |pi 1 - 1/N|, |pi^T 1 - b| and |sum b - 1|, in L1.
+    iterations : int
+        Steps taken by the solver.
+    converged : bool
+        Whether the residual is within the tolerance.
     """
 
     plan: Array
@@ -62,30 +86,49 @@ def saot(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Array | None = None,
-    ranks: Ranks = ALONE,
+    processes: ProcessGroup = SINGLE_PROCESS,
+    ranks: ProcessGroup | None = None,
 ) -> Transport[Array]:
     """Solve self-adaptive optimal transport (Eq. 2) for the predictions log P.
 
-    Args:
-        log_p: log P, (N, C), numpy or torch; exact zeros of P (-inf) are allowed, as are rows that do not sum
-            to one: adding a constant to a row changes nothing.
-        eps1: weight of the plan's entropy; smaller is closer to hard labels.
-        eps2: weight of the penalty that keeps classes from vanishing; 0 leaves the class sizes to P alone.
-        method: "newton" (the dual in g) or "alternating" (the paper's Algorithm 1, kept to compare with).
-        tol: the residual to reach.
-        max_iter: the most steps to take; by default 200 for "newton" and 1,000 for "alternating".
-        start: the potentials of a similar problem's solution, to start from.
-        ranks: the processes among which the rows are spread; each gives its own and gets their plan. Only vectors and
-            C x C sums go from one to another.
+    Memory is that of log P and the plan, because rows are processed in blocks; with more than 512 classes the solver
+    holds two more (N, C) matrices in float32.
 
-    Returns:
-        The plan, b and g as the kind of array that came in, in float64. Memory is that of log P and the plan, as
-        the rows are worked through in pieces; with more than 512 classes the solver holds two matrices of N x C in
-        float32 besides.
+    Parameters
+    ----------
+    log_p : (N, C) array or tensor
+        log P. Exact zeros of P (-inf) are allowed, and rows need not sum to one: a constant added to a row changes
+        nothing.
+    eps1 : float
+        Weight of the plan's entropy; smaller is closer to hard labels.
+    eps2 : float
+        Weight of the penalty that keeps classes from vanishing; 0 leaves the class sizes to P alone.
+    method : {"newton", "alternating"}
+        Newton's method on the dual in g, or the paper's Algorithm 1.
+    tol : float
+        Residual to reach.
+    max_iter : int or None
+        Largest number of steps; by default 200 for "newton" and 1,000 for "alternating".
+    start : (C,) array or tensor, or None
+        The potentials of a similar problem's solution, to start from.
+    processes : ProcessGroup
+        The processes that the rows are distributed over; each passes its own rows and gets their plan. Only vectors
+        and (C, C) sums are communicated.
+    ranks : ProcessGroup, optional
+        Deprecated name of `processes`.
 
-    Warns:
-        TransportWarning: with the residual, if it did not reach `tol`.
+    Returns
+    -------
+    Transport
+        In float64, as arrays or tensors, whichever log P is.
 
+    Warns
+    -----
+    TransportWarning
+        If the residual did not reach `tol`.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> P = np.array([[0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
     >>> t = saot(np.log(P), eps1=0.1, eps2=0.1)
@@ -94,15 +137,18 @@ def saot(
     >>> np.allclose(t.plan.sum(axis=0), t.b), t.converged
     (True, True)
     """
+    if ranks is not None:
+        warnings.warn("saot(ranks=...) is deprecated, use saot(processes=...)", DeprecationWarning, stacklevel=2)
+        processes = ranks
     if not eps2 >= 0:
         raise InputError(f"eps2={eps2} must not be negative")
     C = log_p.shape[1] if log_p.ndim == 2 else 0
-    if eps2 < NO_PENALTY or C == 1:  # nothing holds b back, or nothing can move it: g = 0 is the answer
-        return _solve(log_p, eps1, None, method, tol, max_iter, start, ranks)
-    return _solve(log_p, eps1, penalised(eps2), method, tol, max_iter, start, ranks)
+    # Without a penalty, or with one class, g = 0 is the solution.
+    marginal = None if eps2 < MIN_EPS2 or C == 1 else log_barrier_marginal(eps2)
+    return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
 
-def transport_near(
+def semi_relaxed_transport(
     log_p: Array,
     b: Array,
     eps1: float = 0.1,
@@ -112,22 +158,38 @@ def transport_near(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Array | None = None,
-    ranks: Ranks = ALONE,
+    processes: ProcessGroup = SINGLE_PROCESS,
 ) -> Transport[Array]:
-    """Solve the transport whose class distribution is estimated near a given b: the paper's M3.
+    """Solve the transport whose class distribution is kept near a reference by eps2 KL(. || b): the paper's M3.
 
-    As `saot`, with eps2 KL(. || b) in the place of its penalty. A share of the given b below 1e-9 is taken as 1e-9: the
-    b of one problem, where a class may have vanished altogether, can be given to the next.
+    Parameters
+    ----------
+    log_p : (N, C) array or tensor
+        log P, as for `saot`.
+    b : (C,) array or tensor
+        Reference distribution. Shares below 1e-9 are taken as 1e-9: the b of one problem, in which a class may have
+        vanished, can be the reference of the next.
+    eps1, method, tol, max_iter, start, processes
+        As for `saot`.
+    eps2 : float
+        Weight of the KL penalty, positive.
 
+    Returns
+    -------
+    Transport
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> t = transport_near(np.log([[0.8, 0.2], [0.7, 0.3]]), np.array([0.5, 0.5]), eps2=1e4)
-    >>> t.b.round(2)  # so heavy a penalty leaves b where it was
+    >>> t = semi_relaxed_transport(np.log([[0.8, 0.2], [0.7, 0.3]]), np.array([0.5, 0.5]), eps2=1e4)
+    >>> t.b.round(2)  # with so large a weight, b equals the reference
     array([0.5, 0.5])
     """
     if not eps2 > 0:
-        raise InputError(f"eps2={eps2} must be positive to hold b near another")
-    last = np.maximum(_checked_sizes(b, log_p.shape[-1], least=0.0), SMALLEST_CLASS)
-    return _solve(log_p, eps1, near(last / last.sum(), eps2), method, tol, max_iter, start, ranks)
+        raise InputError(f"eps2={eps2} must be positive")
+    reference = np.maximum(_validate_distribution(b, log_p.shape[-1], min_share=0.0), MIN_CLASS_SHARE)
+    marginal = kl_marginal(reference / reference.sum(), eps2)
+    return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
 
 def optimal_transport(
@@ -139,17 +201,33 @@ def optimal_transport(
     tol: float = 1e-8,
     max_iter: int | None = None,
     start: Array | None = None,
-    ranks: Ranks = ALONE,
+    processes: ProcessGroup = SINGLE_PROCESS,
 ) -> Transport[Array]:
-    """Solve entropic optimal transport (Eq. 1) for the predictions log P and a given class distribution b.
+    """Solve entropic optimal transport (Eq. 1) for the predictions log P and a given class distribution.
 
+    Parameters
+    ----------
+    log_p : (N, C) array or tensor
+        log P, as for `saot`.
+    b : (C,) array or tensor
+        Class distribution, every share positive.
+    eps1, method, tol, max_iter, start, processes
+        As for `saot`.
+
+    Returns
+    -------
+    Transport
+
+    Examples
+    --------
     >>> import numpy as np
     >>> t = optimal_transport(np.log([[0.8, 0.2], [0.7, 0.3]]), np.array([0.5, 0.5]))
     >>> t.plan.sum(axis=0).round(6)
     array([0.5, 0.5])
     """
-    sizes = _checked_sizes(b, log_p.shape[-1], least=sys.float_info.min)
-    return _solve(log_p, eps1, fixed(sizes / sizes.sum()), method, tol, max_iter, start, ranks)
+    target = _validate_distribution(b, log_p.shape[-1], min_share=sys.float_info.min)
+    marginal = fixed_marginal(target / target.sum())
+    return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
 
 def _solve(
@@ -160,67 +238,68 @@ def _solve(
     tol: float,
     max_iter: int | None,
     start: Array | None,
-    ranks: Ranks,
+    processes: ProcessGroup,
 ) -> Transport[Array]:
-    """Validate, solve, measure the residual, and hand back the kind of array that came in."""
+    """Validate, solve and measure the residual; without a marginal, g = 0 and b is the plan's column sums."""
     if not eps1 > 0:
         raise InputError(f"eps1={eps1} must be positive")
-    if method not in _METHODS:
-        raise InputError(f"method={method!r} is not one of {', '.join(map(repr, _METHODS))}")
-    solver, default_steps = _METHODS[method]
-    costs = read_costs(log_p, ranks)
+    if method not in SOLVERS:
+        raise InputError(f"method={method!r} is not one of {', '.join(map(repr, SOLVERS))}")
+    solver, default_max_iter = SOLVERS[method]
+    costs = build_costs(log_p, processes)
     device, C = costs.log_p.device, costs.shape[1]
     g: Vector = np.zeros(C)
-    b, steps = None, 0
+    b, iterations = None, 0
     if marginal is not None:
-        most = default_steps if max_iter is None else max_iter
-        # The solver aims below the tolerance: summed up in another order, the residual may come out a little larger.
-        solution = solver(costs, eps1, marginal, tol / 10, most, None if start is None else _checked_start(start, C))
-        g, b, steps = solution.g, torch.from_numpy(solution.b.copy()).to(device), solution.steps
+        max_iter = default_max_iter if max_iter is None else max_iter
+        # The solver aims below the tolerance, because summation in another order may enlarge the residual a little.
+        solution = solver(
+            costs, eps1, marginal, tol / 10, max_iter, None if start is None else _validate_start(start, C)
+        )
+        g, b, iterations = solution.g, torch.from_numpy(solution.b.copy()).to(device), solution.iterations
     potentials = torch.from_numpy(g).to(device)
-    plan = _plan(costs, potentials, eps1)
-    column_sums = ranks.sum(plan.sum(0))
+    plan = _compute_plan(costs, potentials, eps1)
+    column_sums = processes.all_reduce(plan.sum(0))
     if b is None:
         b = column_sums.clone()
     residual = max(
-        ranks.total((plan.sum(1) - 1 / costs.n_rows).abs().sum().item()),
+        processes.total((plan.sum(1) - 1 / costs.n_rows).abs().sum().item()),
         (column_sums - b).abs().sum().item(),
         abs(b.sum().item() - 1),
     )
     converged = residual <= tol
     if not converged:
-        warnings.warn(TransportWarning(residual, tol, steps), stacklevel=3)
+        warnings.warn(TransportWarning(residual, tol, iterations), stacklevel=3)
     if isinstance(log_p, Tensor):
-        return Transport(plan, b, potentials, residual, steps, converged)
-    return Transport(plan.numpy(), b.numpy(), potentials.numpy(), residual, steps, converged)
+        return Transport(plan, b, potentials, residual, iterations, converged)
+    return Transport(plan.numpy(), b.numpy(), potentials.numpy(), residual, iterations, converged)
 
 
-def _plan(costs: Costs, g: Tensor, eps1: float) -> Tensor:
-    """Return pi(g), the rows of this process, (n, C)."""
+def _compute_plan(costs: CostMatrix, g: Tensor, eps1: float) -> Tensor:
+    """Return pi(g) of this process's rows, (n, C)."""
     plan = torch.empty(costs.log_p.shape, dtype=torch.float64, device=g.device)
-    for rows, M in costs.pieces():
+    for rows, M in costs.iter_blocks():
         plan[rows] = softmax_rows(M, g, eps1)[0].div_(costs.n_rows)
     return plan
 
 
-def _checked_sizes(b: NDArray[np.float64] | Tensor, C: int, least: float) -> Vector:
-    sizes = _vector(b)
-    if sizes.shape != (C,) or not (sizes >= least).all() or not abs(sizes.sum() - 1) <= 1e-6:
-        kind = "positive shares" if least else "shares, none negative,"
-        raise InputError(f"b must hold {C} {kind} that sum to 1, got {sizes}")
-    return sizes
+def _validate_distribution(b: NDArray[np.float64] | Tensor, C: int, min_share: float) -> Vector:
+    """Return b in float64; raise an InputError if it is no distribution over C classes."""
+    shares = _to_vector(b)
+    if shares.shape != (C,) or not (shares >= min_share).all() or not abs(shares.sum() - 1) <= 1e-6:
+        kind = "positive shares" if min_share else "shares, none negative,"
+        raise InputError(f"b must hold {C} {kind} that sum to 1, got {shares}")
+    return shares
 
 
-def _checked_start(start: NDArray[np.float64] | Tensor, C: int) -> Vector:
-    g = _vector(start)
+def _validate_start(start: NDArray[np.float64] | Tensor, C: int) -> Vector:
+    """Return the potentials to start from in float64; raise an InputError if they cannot be potentials."""
+    g = _to_vector(start)
     if g.shape != (C,) or not np.isfinite(g).all():
         raise InputError(f"start must hold {C} finite potentials, got {g}")
     return g
 
 
-def _vector(values: NDArray[np.float64] | Tensor) -> Vector:
+def _to_vector(values: NDArray[np.float64] | Tensor) -> Vector:
+    """Return values as a numpy array in float64."""
     return np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values, dtype=np.float64)
-
-
-Solver = Callable[[Costs, float, Marginal, float, int, "Vector | None"], DualSolution]
-_METHODS: dict[str, tuple[Solver, int]] = {"newton": (solve_dual, 200), "alternating": (alternate, 1000)}
