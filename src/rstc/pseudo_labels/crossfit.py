@@ -1,13 +1,13 @@
-"""Cross-fitted rounds: labels from predictions that have not seen them, again and again, the encoder fixed.
+"""Cross-fitting: labels are improved by out-of-fold predictions and SAOT, in a fixed embedding space.
 
-A network that was trained on a text's label repeats it, so a transport on its predictions changes nothing: the loop
-confirms itself. Here each text is judged by models that were fitted on the labels of other texts only:
+A network that was trained on a text's label reproduces it, so a transport of its predictions changes nothing. Here the
+predictions for a text come from models that were fitted to the labels of other texts:
 
-1. The texts are dealt into folds. For each fold, two simple models learn from the labels of the other folds: one from
-   the embeddings (Gaussian classes of common covariance, that is linear discriminant analysis), one from the words
-   (naive Bayes). Neither knows how large the classes are; that is for the transport to find.
-2. Their log-probabilities are added, and each text's probabilities are averaged with those of its neighbours.
-3. SAOT turns these into soft labels, which the next round learns from.
+1. Texts are split into folds. For each fold, two models are fitted to the soft labels Q of the other folds: shrunk
+   linear discriminant analysis (LDA) on the embeddings, and multinomial naive Bayes on TF-IDF. Priors are uniform,
+   because the transport estimates the class sizes.
+2. P = softmax(w_e LDA logits + w_x naive Bayes log-probabilities), then averaged with the P of the text's neighbours.
+3. SAOT turns P into a plan, and N times the plan is the next round's Q.
 """
 
 from __future__ import annotations
@@ -19,122 +19,161 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.special import log_softmax, softmax
 
-from rstc.pseudo_labels.neighbours import summed
+from rstc.pseudo_labels.constraints import UNLABELLED
+from rstc.pseudo_labels.neighbours import sum_over_neighbours
 from rstc.pseudo_labels.transport.saot import Transport, saot
 
-FOLDS = 3
-LEAST_SHRINKAGE = 0.1  # of the covariance towards a sphere; more where there are few texts for its dimensions
-SMOOTHING = 0.1  # added to the weight of each word in each class
-# Both models overstate what they know, as they take what they see for independent evidence. So their logits are scaled
-# down: those of the embedding, and those of the words, which see a text's few words.
+N_FOLDS = 3
+MIN_SHRINKAGE = 0.1  # of the covariance towards a sphere; higher if there are few texts for its dimensions
+WORD_SMOOTHING = 0.1  # added to the count of each word in each class
+# Both models are overconfident, because they treat dependent features as independent, so their logits are scaled down.
 EMBEDDING_WEIGHT = 0.2
-WORDS_WEIGHT = 0.5
-NEIGHBOURS_SHARE = 0.7  # of the neighbours in a text's probabilities
+WORD_WEIGHT = 0.5
+NEIGHBOUR_WEIGHT = 0.7  # of the neighbours' mean probabilities; that of the text's own is 0.3
 
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Witnesses:
-    """What is known of the texts, besides labels.
+class Features:
+    """The features that the models of a round are fitted to.
 
-    Attributes:
-        E: embeddings of length one, (N, D).
-        X: words of length one, (N, V), or None.
-        near: the nearest texts of each, (N, k), or None.
+    Attributes
+    ----------
+    E : (N, D) array
+        Embeddings of length one.
+    tfidf : (N, V) sparse matrix or None
+        TF-IDF with rows of length one; None: no naive Bayes.
+    neighbours : (N, k) array or None
+        Neighbours of each text, itself included; None: predictions are not averaged.
     """
 
     E: Floats
-    X: csr_matrix | None
-    near: NDArray[np.int64] | None
+    tfidf: csr_matrix | None
+    neighbours: Ints | None
 
 
 @dataclass(frozen=True)
-class CrossFit:
-    """What the rounds end with.
+class CrossFitResult:
+    """Labels after the last round.
 
-    Attributes:
-        labels: the class of each text, (N,); every class has a text.
-        transport: the last round's; N times its plan are the soft labels.
-        agreement: the share of texts whose last judgement, before the transport, is their label.
-        right: the share of known texts that were judged rightly by models that had not seen them; None without any.
+    Attributes
+    ----------
+    labels : (N,) array
+        Class of each text; no class is empty.
+    transport : Transport
+        Transport of the last round; N times its plan is the soft labels.
+    agreement : float
+        Share of texts whose out-of-fold prediction, before the transport, is their label.
+    partial_label_accuracy : float or None
+        Share of labelled texts whose out-of-fold prediction is the given label; None without partial labels.
     """
 
-    labels: NDArray[np.int64]
+    labels: Ints
     transport: Transport[NDArray[np.float64]]
     agreement: float
-    right: float | None = None
+    partial_label_accuracy: float | None = None
 
 
 def crossfit(
-    known: Witnesses,
-    labels: NDArray[np.int64],
+    features: Features,
+    labels: Ints,
     n_clusters: int,
     eps1: float,
     eps2: float,
     rounds: int,
     rng: np.random.Generator,
-    sure: NDArray[np.int64] | None = None,
-) -> CrossFit:
-    """Improve labels (N,) by rounds of judgement by strangers and transport.
+    partial_labels: Ints | None = None,
+) -> CrossFitResult:
+    """Improve labels by rounds of out-of-fold prediction and transport.
 
-    Args:
-        known: the embeddings, words and neighbours of the texts.
-        labels: what to begin with.
-        n_clusters: C.
-        eps1: weight of the plan's entropy.
-        eps2: weight of the penalty on the class sizes.
-        rounds: how many, at least one.
-        rng: deals the folds, anew in each round.
-        sure: the classes of texts that are known, -1 of the others, (N,); None: nothing is known.
+    Parameters
+    ----------
+    features : Features
+        Embeddings, words and neighbours of the texts.
+    labels : (N,) array
+        Labels to begin with.
+    n_clusters : int
+        C, the number of classes.
+    eps1 : float
+        Weight of the plan's entropy.
+    eps2 : float
+        Weight of the penalty on the class sizes.
+    rounds : int
+        Number of rounds, at least 1.
+    rng : numpy.random.Generator
+        Splits the texts into new folds in each round.
+    partial_labels : (N,) array or None
+        Given class of each text, `UNLABELLED` for texts without a label.
+
+    Returns
+    -------
+    CrossFitResult
     """
     N = len(labels)
-    given = np.flatnonzero(sure != -1) if sure is not None else np.zeros(0, dtype=np.int64)
-    told = np.eye(n_clusters, dtype=np.float32)[sure[given]] if sure is not None else None
+    labelled = np.flatnonzero(partial_labels != UNLABELLED) if partial_labels is not None else np.zeros(0, np.int64)
+    given_Q = np.eye(n_clusters, dtype=np.float32)[partial_labels[labelled]] if partial_labels is not None else None
     Q = np.eye(n_clusters, dtype=np.float32)[labels]  # (N, C)
-    potentials, right = None, None
+    potentials, accuracy = None, None
     for _ in range(rounds):
-        fold = rng.permutation(N) % min(FOLDS, N)
-        P = judged(known, Q, fold)
-        if told is not None and sure is not None:
-            right = float((P[given].argmax(1) == sure[given]).mean())
-            P[given] = told  # nobody has to guess
-        found = saot(np.log(np.maximum(P, 1e-12)), eps1, eps2, tol=1e-6, start=potentials)
-        potentials = found.potentials
-        Q = (found.plan / found.plan.sum(1, keepdims=True)).astype(np.float32)
-        if told is not None:
-            Q[given] = told
-    labels = filled(found.plan)
-    if sure is not None:
-        labels[given] = sure[given]
-    return CrossFit(labels, found, float((P.argmax(1) == labels).mean()), right)
+        folds = rng.permutation(N) % min(N_FOLDS, N)
+        P = predict_out_of_fold(features, Q, folds)  # (N, C)
+        if given_Q is not None and partial_labels is not None:
+            accuracy = float((P[labelled].argmax(1) == partial_labels[labelled]).mean())
+            P[labelled] = given_Q
+        transport = saot(np.log(np.maximum(P, 1e-12)), eps1, eps2, tol=1e-6, start=potentials)
+        potentials = transport.potentials
+        Q = (transport.plan / transport.plan.sum(1, keepdims=True)).astype(np.float32)
+        if given_Q is not None:
+            Q[labelled] = given_Q
+    labels = assign_labels(transport.plan)
+    if partial_labels is not None:
+        labels[labelled] = partial_labels[labelled]
+    return CrossFitResult(labels, transport, float((P.argmax(1) == labels).mean()), accuracy)
 
 
-def judged(known: Witnesses, Q: Floats, fold: NDArray[np.int64]) -> Floats:
-    """Return P (N, C): what models fitted on the soft labels Q of the other folds say of a text and its neighbours."""
+def predict_out_of_fold(features: Features, Q: Floats, folds: Ints) -> Floats:
+    """Predict each text's class with models that were fitted to the other folds.
+
+    Parameters
+    ----------
+    features : Features
+        Embeddings, words and neighbours of the texts.
+    Q : (N, C) array
+        Soft labels.
+    folds : (N,) array
+        Fold of each text, from 0.
+
+    Returns
+    -------
+    (N, C) array
+        Class probabilities; no row depends on the labels of its text's fold.
+    """
     P = np.empty_like(Q)
-    by_embedding = _discriminants(known.E, Q, fold)
-    by_words = None if known.X is None else _likelihoods(known.X, Q, fold)
-    for f, rows in enumerate(_parts(fold)):
-        # Neighbours of other folds are judged anew for this one: by models that have not seen the labels of these rows.
-        asked = rows if known.near is None else np.unique(known.near[rows])
-        weights, bias = by_embedding[f]
-        logits = EMBEDDING_WEIGHT * (known.E[asked] @ weights - bias)
-        if known.X is not None and by_words is not None:
-            logits += WORDS_WEIGHT * log_softmax(known.X[asked] @ by_words[f], axis=1)
-        found = softmax(logits, axis=1)
-        P[rows] = found[np.searchsorted(asked, rows)]
-        if known.near is not None:
-            near = np.searchsorted(asked, known.near[rows])
-            P[rows] *= 1 - NEIGHBOURS_SHARE
-            P[rows] += NEIGHBOURS_SHARE / near.shape[1] * summed(found, near)
+    lda = _fit_lda_per_fold(features.E, Q, folds)
+    naive_bayes = None if features.tfidf is None else _fit_naive_bayes_per_fold(features.tfidf, Q, folds)
+    for fold, rows in enumerate(_split_rows(folds)):
+        # Neighbours in other folds are predicted by this fold's models, too, because the models of their own folds were
+        # fitted to the labels of these rows.
+        needed = rows if features.neighbours is None else np.unique(features.neighbours[rows])
+        weights, bias = lda[fold]
+        logits = EMBEDDING_WEIGHT * (features.E[needed] @ weights - bias)
+        if features.tfidf is not None and naive_bayes is not None:
+            logits += WORD_WEIGHT * log_softmax(features.tfidf[needed] @ naive_bayes[fold], axis=1)
+        predictions = softmax(logits, axis=1)  # (needed, C)
+        P[rows] = predictions[np.searchsorted(needed, rows)]
+        if features.neighbours is not None:
+            neighbours = np.searchsorted(needed, features.neighbours[rows])
+            P[rows] *= 1 - NEIGHBOUR_WEIGHT
+            P[rows] += NEIGHBOUR_WEIGHT / neighbours.shape[1] * sum_over_neighbours(predictions, neighbours)
     return P
 
 
-def filled(plan: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the most likely class of each text (N,), after giving each class that so stays empty its likeliest text.
+def assign_labels(plan: NDArray[np.float64]) -> Ints:
+    """Assign each text its most likely class (N,), then each empty class its most likely text.
 
-    >>> filled(np.array([[0.4, 0.1], [0.3, 0.2]])).tolist()
+    >>> assign_labels(np.array([[0.4, 0.1], [0.3, 0.2]])).tolist()
     [0, 1]
     """
     labels = plan.argmax(1)
@@ -148,56 +187,68 @@ def filled(plan: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(labels, dtype=np.int64)
 
 
-def _discriminants(E: Floats, Q: Floats, fold: NDArray[np.int64]) -> list[tuple[Floats, Floats]]:
-    """Return linear discriminants for each fold, fitted without it: weights (D, C) and bias (C,).
-
-    All that is fitted is made of sums over texts, so leaving a fold out is a subtraction.
-    """
-    parts = _parts(fold)
-    sizes = np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts])  # (folds, C)
-    sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
-    squares = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, D, D)
-    all_sizes, all_sums, all_squares = sizes.sum(0), sums.sum(0), squares.sum(0)
-    return [
-        discriminant(len(E) - len(rows), all_sizes - sizes[f], all_sums - sums[f], all_squares - squares[f])
-        for f, rows in enumerate(parts)
-    ]
-
-
-def discriminant(
-    n: int, size: NDArray[np.float64], total: NDArray[np.float64], squares: NDArray[np.float64]
+def fit_shrunk_lda(
+    n: int, class_sizes: NDArray[np.float64], class_sums: NDArray[np.float64], scatter: NDArray[np.float64]
 ) -> tuple[Floats, Floats]:
-    """Return linear discriminants, weights (D, C) and bias (C,), from sums over n texts.
+    """Fit linear discriminant analysis with uniform priors and a covariance shrunk towards a sphere.
 
-    Args:
-        n: how many texts.
-        size: how many are in each class, (C,).
-        total: the sum of their embeddings in each class, (C, D).
-        squares: the sum of their outer products, (D, D).
+    Parameters
+    ----------
+    n : int
+        Number of texts.
+    class_sizes : (C,) array
+        Number of texts in each class.
+    class_sums : (C, D) array
+        Sum of the embeddings in each class.
+    scatter : (D, D) array
+        Sum of the embeddings' outer products.
+
+    Returns
+    -------
+    weights : (D, C) array
+    bias : (C,) array
+        The logits of an embedding e are e weights - bias.
     """
-    # One text more in each class, at the mean of all: the centre of a class of few texts is not to be trusted.
-    means = (total + total.sum(0) / max(n, 1)) / (size + 1)[:, None]
-    # Around these means, which are not quite those of the classes.
-    scatter = squares - total.T @ means - means.T @ total + (means * size[:, None]).T @ means
-    covariance = scatter / max(n, 1)
+    # Each class gets one more text at the mean of all, because the mean of a small class is unreliable.
+    means = (class_sums + class_sums.sum(0) / max(n, 1)) / (class_sizes + 1)[:, None]  # (C, D)
+    # Scatter around these shrunk means, not around the means of the classes.
+    within = scatter - class_sums.T @ means - means.T @ class_sums + (means * class_sizes[:, None]).T @ means
+    covariance = within / max(n, 1)
     D = len(covariance)
-    shrinkage = max(LEAST_SHRINKAGE, D / (D + n))
+    shrinkage = max(MIN_SHRINKAGE, D / (D + n))
     covariance = (1 - shrinkage) * covariance + (shrinkage * np.trace(covariance) / D + 1e-9) * np.eye(D)
     weights = np.linalg.solve(covariance, means.T)  # (D, C)
     bias = (means.T * weights).sum(0) / 2
     return weights.astype(np.float32), bias.astype(np.float32)
 
 
-def _likelihoods(X: csr_matrix, Q: Floats, fold: NDArray[np.int64]) -> list[Floats]:
-    """Return naive Bayes' log-likelihoods of words for each fold, fitted without it: (V, C)."""
-    counts = [np.asarray(X[rows].T @ Q[rows]) for rows in _parts(fold)]  # (V, C) each
+def _fit_lda_per_fold(E: Floats, Q: Floats, folds: Ints) -> list[tuple[Floats, Floats]]:
+    """Fit LDA without each fold: weights (D, C) and bias (C,).
+
+    Its sufficient statistics are sums over texts, so that leaving a fold out is a subtraction.
+    """
+    parts = _split_rows(folds)
+    sizes = np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts])  # (folds, C)
+    sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
+    scatters = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, D, D)
+    all_sizes, all_sums, all_scatter = sizes.sum(0), sums.sum(0), scatters.sum(0)
+    return [
+        fit_shrunk_lda(len(E) - len(rows), all_sizes - sizes[fold], all_sums - sums[fold], all_scatter - scatters[fold])
+        for fold, rows in enumerate(parts)
+    ]
+
+
+def _fit_naive_bayes_per_fold(tfidf: csr_matrix, Q: Floats, folds: Ints) -> list[Floats]:
+    """Fit naive Bayes without each fold: the log-likelihoods of words, (V, C)."""
+    counts = [np.asarray(tfidf[rows].T @ Q[rows]) for rows in _split_rows(folds)]  # (V, C) each
     total = sum(counts)
-    found = []
-    for own in counts:
-        weights = np.maximum(total - own, 0) + SMOOTHING
-        found.append(np.log(weights / weights.sum(0)))
-    return found
+    log_likelihoods = []
+    for fold_counts in counts:
+        smoothed = np.maximum(total - fold_counts, 0) + WORD_SMOOTHING
+        log_likelihoods.append(np.log(smoothed / smoothed.sum(0)))
+    return log_likelihoods
 
 
-def _parts(fold: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    return [np.flatnonzero(fold == f) for f in range(fold.max() + 1)]
+def _split_rows(folds: Ints) -> list[Ints]:
+    """Return the rows of each fold."""
+    return [np.flatnonzero(folds == fold) for fold in range(folds.max() + 1)]

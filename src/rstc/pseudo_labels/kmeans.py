@@ -1,10 +1,18 @@
-"""k-means: of several random starts the best, each improved by swaps until none helps if that is wished."""
+"""k-means: the best of several k-means++ runs, optionally improved by swaps of clusters.
+
+A swap merges the two clusters whose merge increases the inertia (the sum of squared distances to the centres) least,
+and splits the cluster whose split decreases it most:
+
+    merge cost of a and b   = n_a n_b / (n_a + n_b) |c_a - c_b|^2
+    split gain into u and v = n_u n_v / (n_u + n_v) |c_u - c_v|^2
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import torch
@@ -12,178 +20,238 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
-from rstc.runtime.distributed import ALONE, Ranks, own_rows, own_slice
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, local_rows, local_slice
 
-TEXTS_TO_COMPETE_ON = 20_000
-CLUSTERS_TO_START = 100  # over all runs that swap: where clusters are many, a run has as many chances to swap
-SWAPS_TO_TRY = 6  # before the clusters are taken as they are
-LLOYD_STEPS = 15  # after a swap, to see whether it helps
-HALVING_STEPS = 8
-LEAST_GAIN = 1e-5  # a swap that helps less does not help
-MOST_LLOYD_STEPS = 300  # where k-means is not cut short; both as scikit-learn has it
-LEAST_SHIFT = 1e-4  # of the centres, beside the variance, below which they have come to rest
-ROWS_A_PIECE = 8192
+SAMPLE_SIZE = 20_000  # of larger data, a random sample of this size is used to choose the best run
+MAX_SWAP_CENTRES = 100  # over all runs with swaps: with many clusters, one run already tries many swaps
+MAX_SWAP_TRIALS = 6  # swaps that are tried before the search ends
+SWAP_LLOYD_STEPS = 15  # Lloyd steps after a swap, before the inertias are compared
+SPLIT_STEPS = 8  # of power iteration, and of 2-means
+MIN_SWAP_GAIN = 1e-5  # relative decrease of the inertia for which a swap is accepted
+MAX_LLOYD_STEPS = 300  # scikit-learn's default
+TOLERANCE = 1e-4  # scikit-learn's default: squared shift of the centres relative to the mean variance
+BLOCK_ROWS = 8192
+
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """Labels (N,), the cluster centres (C, D) they belong to, and the sum of squared distances to them."""
+    """A k-means clustering.
+
+    Attributes
+    ----------
+    labels : (N,) array
+        Cluster of each point.
+    centres : (C, D) array
+        Mean of each cluster's points.
+    inertia : float
+        Sum of squared distances to the centres.
+    """
 
     labels: NDArray[np.int64]
-    centres: NDArray[np.float32]
+    centres: Floats
     inertia: float
 
 
-def fitted(kmeans: KMeans, points: NDArray[np.float32] | csr_matrix) -> KMeans:
-    """Fit k-means on one thread: several add up in the order they finish, one gives the same bits for the same seed."""
-    with threadpool_limits(limits=1, user_api="openmp"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of equal points, for which fewer clusters will do
+@cache
+def _find_thread_pools() -> ThreadpoolController:
+    """Find the thread pools of this process, once: to list its libraries takes longer than k-means on few texts."""
+    return ThreadpoolController()
+
+
+def fit_single_threaded(kmeans: KMeans, points: Floats | csr_matrix) -> KMeans:
+    """Fit k-means on one thread: several threads add up in varying order, which changes the last bits."""
+    with _find_thread_pools().limit(limits=1, user_api="openmp"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # raised if there are fewer distinct points than clusters
         return kmeans.fit(points)
 
 
-def kmeans_labels(
-    E: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int, ranks: Ranks = ALONE
+def fit_kmeans(
+    E: Floats, n_clusters: int, rng: np.random.Generator, starts: int, processes: ProcessGroup = SINGLE_PROCESS
 ) -> Clustering:
-    """Cluster embeddings (N, D) by k-means++, the best of `starts` runs.
+    """Cluster points by k-means++, the best of several runs.
 
-    With many texts the runs compete on a random sample, and the best one's centres are then moved on all of them. Of
-    several processes each gives its own rows and gets their labels; the first one has the sample, and nobody all rows.
+    With many points, the runs are made on a random sample, and the centres of the best run are refined on all points.
+    With several processes, the sample is gathered in the first one; no process holds all points.
+
+    Parameters
+    ----------
+    E : (N, D) array
+        Points of this process.
+    n_clusters : int
+        Number of clusters.
+    rng : numpy.random.Generator
+        Draws the sample and seeds k-means++.
+    starts : int
+        Number of runs.
+    processes : ProcessGroup
+        The processes that the points are distributed over.
+
+    Returns
+    -------
+    Clustering
+        Labels of this process's points, and the centres and inertia of all.
 
     >>> E = np.array([[0.0], [0.1], [5.0], [5.1]], dtype=np.float32)
-    >>> found = kmeans_labels(E, 2, np.random.default_rng(0), starts=1).labels
-    >>> bool(found[0] == found[1] != found[2] == found[3])
+    >>> labels = fit_kmeans(E, 2, np.random.default_rng(0), starts=1).labels
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """
     kmeans = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
-    rows = _to_compete_on(int(ranks.total(len(E))), n_clusters, rng)
-    sample = ranks.rows_at_first(torch.from_numpy(E if rows is None else E[own_rows(rows, len(E), ranks)]))
-    best = ranks.at_first(lambda: _clustering(fitted(kmeans, sample.numpy())))  # type: ignore[union-attr]
+    rows = _draw_sample(int(processes.total(len(E))), n_clusters, rng)
+    sample = processes.gather_rows(torch.from_numpy(E if rows is None else E[local_rows(rows, len(E), processes)]))
+    best = processes.run_on_first(
+        lambda: _to_clustering(fit_single_threaded(kmeans, sample.numpy()))  # type: ignore[union-attr]
+    )
     if rows is None:
-        return replace(best, labels=best.labels[own_slice(len(E), ranks)])
-    return _moved(E, best.centres) if ranks.alone else _moved_together(E, best.centres, ranks)
+        return replace(best, labels=best.labels[local_slice(len(E), processes)])
+    if processes.is_single:
+        return _run_lloyd(E, best.centres)
+    return _run_lloyd_distributed(E, best.centres, processes)
 
 
-def swapped_kmeans(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
-    """Cluster points (N, D) by k-means++, then repair it: where it cut one crowd in two and left two in one cluster.
+def fit_kmeans_with_swaps(points: Floats, n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
+    """Cluster points by k-means++ and swap clusters until no swap lowers the inertia; the best of several runs.
 
-    A swap merges the two clusters that lose least by it and splits the one that gains most; it is kept if k-means from
-    there ends better than before. The best of several runs stays, at most `starts`; where clusters are many, a run has
-    many swaps to try and fewer runs do. So more seeds end in the same clusters. With many texts this happens on a
-    random sample, and the centres are then moved on all of them.
+    k-means++ may place one centre in two dense regions and two in another. Swaps repair this, so that the result
+    depends less on the seed. With many clusters, fewer runs are made, because each tries many swaps. With many points,
+    the search is made on a random sample, and its centres are refined on all points.
+
+    Parameters
+    ----------
+    points : (N, D) array
+        Points.
+    n_clusters : int
+        Number of clusters.
+    rng : numpy.random.Generator
+        Draws the sample and seeds k-means++.
+    starts : int
+        Largest number of runs.
+
+    Returns
+    -------
+    Clustering
 
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], dtype=np.float32)
-    >>> swapped_kmeans(points, 3, np.random.default_rng(0), starts=1).labels.tolist() in [[a, a, b, b, c, c]
+    >>> fit_kmeans_with_swaps(points, 3, np.random.default_rng(0), starts=1).labels.tolist() in [[a, a, b, b, c, c]
     ...     for a in range(3) for b in range(3) for c in range(3)]
     True
     """
-    rows = _to_compete_on(len(points), n_clusters, rng)
+    rows = _draw_sample(len(points), n_clusters, rng)
     sample = points if rows is None else points[rows]
-    runs = max(1, min(starts, CLUSTERS_TO_START // n_clusters))
-    best = min((_without_helpful_swap(sample, n_clusters, rng) for _ in range(runs)), key=lambda run: run.inertia)
-    return best if sample is points else _moved(points, best.centres)
+    runs = max(1, min(starts, MAX_SWAP_CENTRES // n_clusters))
+    best = min((_run_with_swaps(sample, n_clusters, rng) for _ in range(runs)), key=lambda run: run.inertia)
+    return best if sample is points else _run_lloyd(points, best.centres)
 
 
-def _without_helpful_swap(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> Clustering:
-    """Run k-means once and swap until no swap helps."""
-    best = kmeans_labels(points, n_clusters, rng, starts=1)
-    while (better := _swapped(points, best)) is not None:
+def _draw_sample(n: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
+    """Draw the rows of a sample; None if there are few rows, and all are used."""
+    size = max(SAMPLE_SIZE, 10 * n_clusters)
+    return None if n <= size else np.sort(rng.choice(n, size, replace=False))
+
+
+def _run_with_swaps(points: Floats, n_clusters: int, rng: np.random.Generator) -> Clustering:
+    """Run k-means once and swap until no swap lowers the inertia."""
+    best = fit_kmeans(points, n_clusters, rng, starts=1)
+    while (better := _try_swaps(points, best)) is not None:
         best = better
     return best
 
 
-def _to_compete_on(n: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
-    """Return a random sample of n rows where there are many; None: all of them."""
-    enough = max(TEXTS_TO_COMPETE_ON, 10 * n_clusters)
-    return None if n <= enough else np.sort(rng.choice(n, enough, replace=False))
-
-
-def _swapped(points: NDArray[np.float32], found: Clustering) -> Clustering | None:
-    """Return what the first swap that helps leads to, of the few that promise most."""
-    sizes = np.bincount(found.labels, minlength=len(found.centres)).astype(np.float64)
-    halves = [_halves(points[found.labels == cluster]) for cluster in range(len(sizes))]
-    gains = np.array([_between(*pair) for pair in halves])
-    squared = (found.centres**2).sum(1)
-    distances = np.maximum(squared[:, None] + squared - 2 * found.centres @ found.centres.T, 0)
-    costs = distances * sizes[:, None] * sizes / np.maximum(sizes[:, None] + sizes, 1)
+def _try_swaps(points: Floats, clustering: Clustering) -> Clustering | None:
+    """Return the clustering after the first of the best swaps that lowers the inertia; None if none does."""
+    sizes = np.bincount(clustering.labels, minlength=len(clustering.centres)).astype(np.float64)
+    halves = [_split(points[clustering.labels == cluster]) for cluster in range(len(sizes))]
+    gains = np.array([_split_gain(*pair) for pair in halves])  # (C,)
+    squared = (clustering.centres**2).sum(1)
+    distances = np.maximum(squared[:, None] + squared - 2 * clustering.centres @ clustering.centres.T, 0)
+    costs = distances * sizes[:, None] * sizes / np.maximum(sizes[:, None] + sizes, 1)  # (C, C)
     costs[np.tril_indices(len(sizes))] = np.inf
-    for _, a, b, split in sorted(_promising(costs, gains), reverse=True)[:SWAPS_TO_TRY]:
-        centres = found.centres.copy()
+    for _, a, b, split in sorted(_rank_swaps(costs, gains), reverse=True)[:MAX_SWAP_TRIALS]:
+        centres = clustering.centres.copy()
         centres[a] = (sizes[a] * centres[a] + sizes[b] * centres[b]) / max(sizes[a] + sizes[b], 1)
         centres[split], centres[b] = (half.mean(0) for half in halves[split])
-        trial = _moved(points, centres, LLOYD_STEPS)
-        if trial.inertia < found.inertia * (1 - LEAST_GAIN):
+        trial = _run_lloyd(points, centres, SWAP_LLOYD_STEPS)
+        if trial.inertia < clustering.inertia * (1 - MIN_SWAP_GAIN):
             return trial
     return None
 
 
-def _promising(costs: NDArray[np.float64], gains: NDArray[np.float64]) -> Iterator[tuple[float, int, int, int]]:
-    """Yield swaps as (gain, the two to merge, the one to split), from the cheapest merges and the best splits."""
-    cheapest = np.argsort(costs, axis=None)[: SWAPS_TO_TRY * len(gains)]
+def _rank_swaps(costs: NDArray[np.float64], gains: NDArray[np.float64]) -> Iterator[tuple[float, int, int, int]]:
+    """Yield swaps of the cheapest merges and the best splits: gain, the two clusters to merge, the one to split."""
+    cheapest = np.argsort(costs, axis=None)[: MAX_SWAP_TRIALS * len(gains)]
     for a, b in zip(*np.unravel_index(cheapest, costs.shape), strict=True):
-        for split in np.argsort(-gains)[:SWAPS_TO_TRY]:
+        for split in np.argsort(-gains)[:MAX_SWAP_TRIALS]:
             if split not in (a, b) and gains[split] > 0 and np.isfinite(costs[a, b]):
                 yield float(gains[split] - costs[a, b]), int(a), int(b), int(split)
 
 
-def _halves(points: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Split points in two by 2-means, begun across their longest direction."""
+def _split(points: Floats) -> tuple[Floats, Floats]:
+    """Split points in two by 2-means, starting from the signs along their first principal component."""
     centred = points - points.mean(0) if len(points) else points
     direction = centred[np.argmax((centred**2).sum(1))] if len(points) else np.zeros(points.shape[1], np.float32)
-    for _ in range(HALVING_STEPS):  # power iteration
+    for _ in range(SPLIT_STEPS):  # power iteration
         direction = centred.T @ (centred @ direction)
         direction /= max(float(np.linalg.norm(direction)), 1e-12)
-    side = centred @ direction > 0
-    for _ in range(HALVING_STEPS):
-        if side.all() or not side.any():
+    in_first = centred @ direction > 0
+    for _ in range(SPLIT_STEPS):
+        if in_first.all() or not in_first.any():
             break
-        one, other = points[side].mean(0), points[~side].mean(0)
-        side = points @ (one - other) > (one @ one - other @ other) / 2
-    return points[side], points[~side]
+        first, second = points[in_first].mean(0), points[~in_first].mean(0)
+        in_first = points @ (first - second) > (first @ first - second @ second) / 2
+    return points[in_first], points[~in_first]
 
 
-def _between(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    """Return by how much the squared distances shrink if two groups have a centre each instead of a common one."""
-    if not len(one) or not len(other):
+def _split_gain(first: Floats, second: Floats) -> float:
+    """Return the decrease of the inertia if two groups have a centre each instead of a common one."""
+    if not len(first) or not len(second):
         return 0.0
-    difference = one.mean(0) - other.mean(0)
-    return float(len(one) * len(other) / (len(one) + len(other)) * (difference @ difference))
+    difference = first.mean(0) - second.mean(0)
+    return float(len(first) * len(second) / (len(first) + len(second)) * (difference @ difference))
 
 
-def _moved(points: NDArray[np.float32], centres: NDArray[np.float32], steps: int = MOST_LLOYD_STEPS) -> Clustering:
-    """Return k-means from given centres on."""
-    return _clustering(fitted(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points))
+def _run_lloyd(points: Floats, centres: Floats, steps: int = MAX_LLOYD_STEPS) -> Clustering:
+    """Run Lloyd's algorithm from given centres."""
+    return _to_clustering(fit_single_threaded(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points))
 
 
-def _moved_together(points: NDArray[np.float32], centres: NDArray[np.float32], ranks: Ranks) -> Clustering:
-    """Return k-means from given centres on, of rows that are spread over processes: sums over texts are all it needs.
+def _run_lloyd_distributed(points: Floats, centres: Floats, processes: ProcessGroup) -> Clustering:
+    """Run Lloyd's algorithm from given centres on points that are distributed over processes.
 
-    It stops where scikit-learn does. The centres come from a sample of these rows, so none of them is left alone.
+    It stops by scikit-learn's criterion. The centres come from a sample of the same points, so no cluster starts empty.
     """
-    X, C = torch.from_numpy(points), torch.from_numpy(centres).double()
-    n = ranks.total(len(X))
-    total, squares = ranks.sum(X.sum(0, dtype=torch.float64)), ranks.total(float(X.double().pow(2).sum()))
-    least_shift = LEAST_SHIFT * (squares / n - float((total / n).pow(2).sum())) / X.shape[1]
-    for _ in range(MOST_LLOYD_STEPS):
-        labels, _ = _nearest(X, C)
-        sums = ranks.sum(torch.zeros_like(C).index_add_(0, labels, X.double()))
-        sizes = ranks.sum(labels.bincount(minlength=len(C)))[:, None]
-        moved = torch.where(sizes > 0, sums / sizes.clamp(min=1), C)
-        shift, C = float((moved - C).pow(2).sum()), moved
-        if shift <= least_shift:
+    X, means = torch.from_numpy(points), torch.from_numpy(centres).double()
+    n = processes.total(len(X))
+    total, squares = (
+        processes.all_reduce(X.sum(0, dtype=torch.float64)),
+        processes.total(float(X.double().pow(2).sum())),
+    )
+    min_shift = TOLERANCE * (squares / n - float((total / n).pow(2).sum())) / X.shape[1]
+    for _ in range(MAX_LLOYD_STEPS):
+        labels, _ = _assign(X, means)
+        sums = processes.all_reduce(torch.zeros_like(means).index_add_(0, labels, X.double()))
+        sizes = processes.all_reduce(labels.bincount(minlength=len(means)))[:, None]
+        new_means = torch.where(sizes > 0, sums / sizes.clamp(min=1), means)
+        shift, means = float((new_means - means).pow(2).sum()), new_means
+        if shift <= min_shift:
             break
-    labels, distances = _nearest(X, C)
-    return Clustering(labels.numpy(), C.float().numpy(), ranks.total(float(distances.sum())))
+    labels, distances = _assign(X, means)
+    return Clustering(labels.numpy(), means.float().numpy(), processes.total(float(distances.sum())))
 
 
-def _nearest(X: Tensor, C: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the nearest of centres (C, D) for each row (n, D), and its squared distance."""
-    distances, labels = zip(*(torch.cdist(piece.double(), C).min(1) for piece in X.split(ROWS_A_PIECE)), strict=True)
+def _assign(X: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the nearest of centres (C, D) for each point (n, D), and its squared distance."""
+    distances, labels = zip(
+        *(torch.cdist(block.double(), centres).min(1) for block in X.split(BLOCK_ROWS)), strict=True
+    )
     return torch.cat(labels), torch.cat(distances).pow(2)
 
 
-def _clustering(kmeans: KMeans) -> Clustering:
+def _to_clustering(kmeans: KMeans) -> Clustering:
+    """Copy the result out of scikit-learn's estimator."""
     centres = kmeans.cluster_centers_.astype(np.float32)
     return Clustering(kmeans.labels_.astype(np.int64), centres, float(kmeans.inertia_))

@@ -1,31 +1,47 @@
-"""New labels from what the network predicts: the transports of the paper, each with its own class sizes."""
+"""Pseudo-labels from the network's predictions by optimal transport, with different class distributions b."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rstc.training.checkpoint_file import Snapshot
-from rstc.pseudo_labels.transport.marginals import moving_average
-from rstc.pseudo_labels.transport.saot import Transport, optimal_transport, saot, transport_near
-from rstc.runtime.distributed import ALONE, Ranks
+from rstc.pseudo_labels.transport.marginals import update_moving_average
+from rstc.pseudo_labels.transport.saot import Transport, optimal_transport, saot, semi_relaxed_transport
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
 SOURCES = ("saot", "ot-random", "ot-uniform", "ot-average", "ot-near")
 
 
-class TransportedLabels:
-    """Transports of log P (N, C), one after the other, each beginning where the last one ended.
+class TransportLabelSource:
+    """Solves the transport of log P (N, C) at each label update, starting from the solution of the last one.
 
-    Args:
-        source: where the class distribution b comes from: "saot" estimates it (M1); "ot-random" and "ot-uniform" hold
-            one fixed; "ot-average" follows the counts of the predictions (M2); "ot-near" stays near the last (M3).
-        n_clusters: C.
-        eps1: weight of the plan's entropy.
-        method: how the transport is solved.
-        rng: draws the b that some begin with.
-        ranks: the processes among which the texts are spread.
+    Parameters
+    ----------
+    source : str
+        Where the class distribution b comes from: "saot" estimates it (M1); "ot-random" and "ot-uniform" hold one
+        fixed; "ot-average" follows the counts of the predictions (M2); "ot-near" stays near the last one (M3).
+    n_clusters : int
+        C.
+    eps1 : float
+        Weight of the plan's entropy.
+    method : str
+        Solver of the transport.
+    rng : numpy.random.Generator
+        Draws the first b of "ot-random", "ot-average" and "ot-near".
+    processes : ProcessGroup
+        The processes that share the texts.
+
+    Attributes
+    ----------
+    b : ndarray of shape (C,)
+        Class distribution for the next update, which all sources but "saot" use.
+    potentials : Tensor or None
+        The dual solution of the last transport.
     """
 
     def __init__(
@@ -35,47 +51,59 @@ class TransportedLabels:
         eps1: float,
         method: str,
         rng: np.random.Generator,
-        ranks: Ranks = ALONE,
+        processes: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
         if source not in SOURCES:
             raise ValueError(f"source={source!r} is not one of {', '.join(SOURCES)}")
         self.source, self.eps1, self.method = source, eps1, method
-        self.b = _random_distribution(n_clusters, rng)
+        self.b = _draw_distribution(n_clusters, rng)
         if source == "ot-uniform":
             self.b = np.full(n_clusters, 1 / n_clusters)
         self.potentials: Tensor | None = None
-        self.ranks = ranks
+        self.processes = processes
 
-    def snapshot(self) -> Snapshot:
-        """Return where the last one ended."""
-        potentials = {} if self.potentials is None else {"potentials": self.potentials.cpu().numpy()}
-        return Snapshot({}, {"b": self.b, **potentials})
+    def solve(self, log_p: Tensor, clusters: NDArray[np.int64], eps2: float) -> Transport[Tensor]:
+        """Solve the transport of predictions.
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go on from there."""
-        self.b, potentials = snapshot.arrays["b"], snapshot.arrays.get("potentials")
-        self.potentials = None if potentials is None else torch.from_numpy(potentials.copy())
+        Parameters
+        ----------
+        log_p : Tensor of shape (N, C)
+            Log probabilities.
+        clusters : ndarray of shape (N,)
+            The predicted clusters.
+        eps2 : float
+            Weight of the penalty on b.
 
-    def renew(self, log_p: Tensor, clusters: NDArray[np.int64], eps2: float) -> Transport[Tensor]:
-        """Transport log P (N, C), by which texts are in clusters (N,); eps2 weighs the penalty on b."""
-        start, ranks = self.potentials, self.ranks
+        Returns
+        -------
+        Transport
+        """
+        start, processes = self.potentials, self.processes
         if self.source == "saot":
-            found = saot(log_p, self.eps1, eps2, self.method, start=start, ranks=ranks)
+            transport = saot(log_p, self.eps1, eps2, self.method, start=start, processes=processes)
         elif self.source == "ot-near":
             b = torch.from_numpy(self.b)
-            found = transport_near(log_p, b, self.eps1, eps2, self.method, start=start, ranks=ranks)
-            self.b = found.b.numpy()
+            transport = semi_relaxed_transport(log_p, b, self.eps1, eps2, self.method, start=start, processes=processes)
+            self.b = transport.b.numpy()
         else:
             if self.source == "ot-average":
                 counts = torch.from_numpy(np.bincount(clusters, minlength=len(self.b)))
-                self.b = moving_average(self.b, ranks.sum(counts).numpy())
+                self.b = update_moving_average(self.b, processes.all_reduce(counts).numpy())
             b = torch.from_numpy(self.b)
-            found = optimal_transport(log_p, b, self.eps1, self.method, start=start, ranks=ranks)
-        self.potentials = found.potentials
-        return found
+            transport = optimal_transport(log_p, b, self.eps1, self.method, start=start, processes=processes)
+        self.potentials = transport.potentials
+        return transport
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state that the next transport starts from."""
+        return {"b": self.b, "potentials": None if self.potentials is None else self.potentials.cpu()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore a state."""
+        self.b, self.potentials = state["b"], state["potentials"]
 
 
-def _random_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw a class distribution."""
-    b = rng.random(n_clusters) + 1e-3  # no class of size zero
+def _draw_distribution(n_clusters: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw a random class distribution, (C,)."""
+    b = rng.random(n_clusters) + 1e-3  # no class may have size zero
     return np.asarray(b / b.sum())

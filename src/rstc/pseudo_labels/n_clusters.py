@@ -1,303 +1,298 @@
-"""How many clusters there are, by the texts alone.
+"""Estimation of the number of clusters from the texts alone.
 
-For each number K that is tried, k-means is repaired by swaps and three questions are asked:
+Each candidate number K is clustered by k-means and gets the sum of three scores:
 
-- told: how much does a text's cluster tell of its neighbours' clusters? A boundary through a crowd lowers it.
-- apart: how much nearer is a text to its own cluster than to the next? Two crowds in one cluster lower it (silhouette).
-- stable: do two halves of the texts, clustered apart, agree on all of them? Any number that the data do not suggest
-  lowers it (adjusted mutual information).
+- neighbour NMI (`neighbours.neighbour_nmi`): lower if boundaries run through dense regions.
+- silhouette, with mean squared distances: lower if a cluster holds two dense regions.
+- stability (as in prediction strength, Tibshirani and Walther 2005): two halves of the texts are clustered separately,
+  each clustering assigns all texts to its nearest centre, and the two assignments are compared by adjusted mutual
+  information. Lower for any K that the data do not suggest.
 
-Their sum, drawn against K, has a peak where the data suggest a number, and often several: news divide into a few fields
-and into many events. Of the peaks that stand out from what is around them, the highest is taken, and of the numbers
-that serve about as well as its own the middle one. A rise that never turns within the range is no peak: more and
-smaller clusters are always a little further apart.
+The sum over K often has several peaks: news, for example, divide into a few topics and into many events. Of the peaks
+that are prominent enough, the highest is chosen, and of the adjacent numbers with about the same score the middle one.
+A rise towards the end of the range is no peak: more and smaller clusters always have a slightly higher silhouette.
 """
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_mutual_info_score
 
-from rstc.numerics.nearest import nearest
-from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels, swapped_kmeans
-from rstc.pseudo_labels.neighbours import told_by_neighbours
-from rstc.pseudo_labels.features import side_by_side
-from rstc.pseudo_labels.words import Words
+from rstc.numerics.nearest import nearest_neighbours
+from rstc.pseudo_labels.cluster_count import Candidate, ClusterCount
+from rstc.pseudo_labels.features import WordFeatures, combine_features
+from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans, fit_kmeans_with_swaps
+from rstc.pseudo_labels.neighbours import neighbour_nmi
 
 logger = logging.getLogger("rstc")
 
-TEXTS_TO_COUNT_ON = 8_000  # of more, a random sample tells
-TEXTS_A_CLUSTER = 10  # in the mean, at the most clusters that are tried...
-FEWEST_TO_END_WITH = 10  # ...but with few texts so many are tried in any case, or a third of the texts
-MOST_CLUSTERS = 400  # that are tried, unless more are asked for
-NEIGHBOURS = 10
-DIMENSIONS = 128  # the main directions of the points: k-means is quicker there
-STEP = 1.35  # from a number that is tried to the next, at first
-CLUSTERS_TO_SWAP = 60  # of more, swaps would take minutes, and the best of a few runs is taken
-RUNS = 3
-SPLITS = 2  # how often the texts are halved, at least...
-MOST_SPLITS = 8  # ...and for few clusters: two halves agree on 2 clusters, or do not, by chance
-NOISE = 0.03  # the sum differs as much from one sample to another
-CLEAR = 4 * NOISE  # a peak that stands out so far is clear...
-FAIR = 2 * NOISE  # ...or fair
-RUNNERS_UP = 3
+SAMPLE_SIZE = 8_000  # of larger data, a random sample of this size is used
+TEXTS_PER_CLUSTER = 10  # on average, for the largest candidate
+MIN_LARGEST_CANDIDATE = 10  # with few texts, the largest candidate is this or a third of the texts
+MAX_CLUSTERS = 400  # largest candidate unless a larger range is given
+N_NEIGHBOURS = 10
+PCA_DIMENSIONS = 128  # to which points are reduced, to speed k-means up
+GRID_RATIO = 1.35  # of successive candidates in the first grid
+MAX_SWAP_CLUSTERS = 60  # with more clusters, swaps are too slow, and the best of KMEANS_STARTS runs is taken
+KMEANS_STARTS = 3
+MIN_SPLITS = 2  # into halves, for many clusters
+MAX_SPLITS = 8  # for few clusters, on which two halves may agree by chance
+SCORE_NOISE = 0.03  # typical variation of the sum between samples
+CLEAR_PROMINENCE = 4 * SCORE_NOISE
+FAIR_PROMINENCE = 2 * SCORE_NOISE
+MAX_RUNNERS_UP = 3
 
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A number of clusters and what speaks for it, each from 0 (or a little below) to 1."""
-
-    n_clusters: int
-    told: float
-    apart: float
-    stable: float
-
-    @property
-    def score(self) -> float:
-        """The sum, from 0 to 3."""
-        return self.told + self.apart + self.stable
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many clusters there are.
-
-    Attributes:
-        n_clusters: the number that the data suggest most.
-        low, high: numbers in between serve about as well.
-        sure: "clear", "fair" or "weak": how far its peak stands out, and whether another does as well.
-        runners_up: numbers of the other peaks, the best first.
-        candidates: all that was tried, by number.
-    """
-
-    n_clusters: int
-    low: int
-    high: int
-    sure: str
-    runners_up: tuple[int, ...]
-    candidates: tuple[Candidate, ...]
-
-
-def read_count(facts: dict[str, Any] | None) -> Count | None:
-    """Return a count again from what `dataclasses.asdict` made of it."""
-    if facts is None:
-        return None
-    candidates = tuple(Candidate(**one) for one in facts["candidates"])
-    return Count(**{**facts, "runners_up": tuple(facts["runners_up"]), "candidates": candidates})
-
-
-def count_clusters(
+def estimate_n_clusters(
     E: Floats,
-    words: Words | None,
-    weight: float,
-    within: tuple[int, int | None],
+    words: WordFeatures | None,
+    word_weight: float,
+    n_clusters_range: tuple[int, int | None],
     rng: np.random.Generator,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Count:
+) -> ClusterCount:
     """Estimate the number of clusters of texts.
 
-    Args:
-        E: embeddings of length one, (N, D).
-        words: the words of the texts; None: the embeddings alone tell.
-        weight: of the words beside the encoder, whose own is 1.
-        within: the fewest and the most clusters to consider; None: as many as the texts can tell of.
-        rng: draws the sample and the halves.
-        progress: called with how many numbers have been tried, of how many.
+    Parameters
+    ----------
+    E : (N, D) array
+        Embeddings of length one.
+    words : WordFeatures or None
+        TF-IDF and LSA of the texts; None: the embeddings alone.
+    word_weight : float
+        Weight of the words; that of the embeddings is 1.
+    n_clusters_range : (int, int or None)
+        The smallest and the largest number to consider; None: a tenth of the number of texts, at most 400.
+    rng : numpy.random.Generator
+        Draws the sample and the halves, and seeds k-means.
+    progress : callable
+        Called after each candidate with the number of scored and of all candidates.
+
+    Returns
+    -------
+    ClusterCount
     """
-    low, most = within
-    enough = max(TEXTS_TO_COUNT_ON, 2 * TEXTS_A_CLUSTER * (most or 0))
-    if len(E) > enough:
-        rows = np.sort(rng.choice(len(E), enough, replace=False))
+    low, largest = n_clusters_range
+    max_texts = max(SAMPLE_SIZE, 2 * TEXTS_PER_CLUSTER * (largest or 0))
+    if len(E) > max_texts:
+        rows = np.sort(rng.choice(len(E), max_texts, replace=False))
         E = E[rows]
-        words = words and Words(words.X[rows], words.topics[rows])
-    high = most or max(min(len(E) // TEXTS_A_CLUSTER, MOST_CLUSTERS), min(FEWEST_TO_END_WITH, len(E) // 3), low)
+        words = words and words.select(rows)
+    default_high = max(min(len(E) // TEXTS_PER_CLUSTER, MAX_CLUSTERS), min(MIN_LARGEST_CANDIDATE, len(E) // 3), low)
+    high = largest or default_high
     if low >= high:
-        return Count(low, low, high, "weak", (), ())
-    return _Trials.of(E, words, weight, rng).count(low, high, progress)
+        return ClusterCount(low, low, high, "weak", (), ())
+    return _CandidateSearch.prepare(E, words, word_weight, rng).run(low, high, progress)
 
 
 @dataclass(frozen=True)
-class _Trials:
-    """The points, their neighbours (N, k) and the halves that numbers of clusters are tried on, the first of them."""
+class _CandidateSearch:
+    """Scores candidates on points (N, D), their neighbours (N, k) and splits of the points into halves."""
 
     points: Floats
-    near: NDArray[np.int64]
-    halves: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    neighbours: Ints
+    splits: list[tuple[Ints, Ints]]
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, E: Floats, words: Words | None, weight: float, rng: np.random.Generator) -> _Trials:
-        near = nearest(E, words.X if words else None, NEIGHBOURS, weight / (1 + weight))
-        points = side_by_side(E, words.topics if words else None, weight, near)
-        dimensions = min(DIMENSIONS, *points.shape)
-        points = PCA(dimensions, svd_solver="randomized", random_state=int(rng.integers(2**31))).fit_transform(points)
-        orders = [rng.permutation(len(E)) for _ in range(MOST_SPLITS)]
-        halves = [(order[: len(E) // 2], order[len(E) // 2 :]) for order in orders]
-        return cls(np.ascontiguousarray(points, dtype=np.float32), near, halves, rng)
-
-    def count(self, low: int, high: int, progress: Callable[[int, int], None]) -> Count:
-        """Try numbers at growing distances, then closer ones around the peak."""
-        tried: dict[int, Candidate] = {}
-        first = _spread(low, high)
-        for number in first:
-            tried[number] = self.candidate(number)
-            progress(len(tried), len(first))
-        for _ in range(2):
-            best = _peaks(list(tried.values()), low)[0][0]
-            for number in _between(sorted(tried), best):
-                tried[number] = self.candidate(number)
-                progress(len(tried), len(tried))
-        return _counted([tried[number] for number in sorted(tried)], low)
-
-    def candidate(self, number: int) -> Candidate:
-        """Ask the three questions of one number of clusters."""
-        labels = self.clusters(self.points, number).labels
-        agreed = [
-            adjusted_mutual_info_score(
-                *(_nearest_centre(self.clusters(self.points[half], number), self.points) for half in pair)
-            )
-            for pair in self.halves[: _splits(number)]
-        ]
-        found = Candidate(
-            number, told_by_neighbours(labels, self.near), silhouette(self.points, labels), float(np.mean(agreed))
+    def prepare(
+        cls, E: Floats, words: WordFeatures | None, word_weight: float, rng: np.random.Generator
+    ) -> _CandidateSearch:
+        """Find the neighbours, compute the points and draw the splits."""
+        neighbours = nearest_neighbours(
+            E, words.tfidf if words else None, N_NEIGHBOURS, word_weight / (1 + word_weight)
         )
-        logger.info("%d clusters: told %.3f, apart %.3f, stable %.3f", number, found.told, found.apart, found.stable)
-        return found
+        points = combine_features(E, words.lsa if words else None, word_weight, neighbours)
+        dimensions = min(PCA_DIMENSIONS, *points.shape)
+        points = PCA(dimensions, svd_solver="randomized", random_state=int(rng.integers(2**31))).fit_transform(points)
+        orders = [rng.permutation(len(E)) for _ in range(MAX_SPLITS)]
+        splits = [(order[: len(E) // 2], order[len(E) // 2 :]) for order in orders]
+        return cls(np.ascontiguousarray(points, dtype=np.float32), neighbours, splits, rng)
 
-    def clusters(self, points: Floats, number: int) -> Clustering:
-        if number <= CLUSTERS_TO_SWAP:
-            return swapped_kmeans(points, min(number, len(points)), self.rng, starts=1)
-        return kmeans_labels(points, min(number, len(points)), self.rng, RUNS)
+    def run(self, low: int, high: int, progress: Callable[[int, int], None]) -> ClusterCount:
+        """Score a coarse grid of numbers, then refine it twice around the best peak."""
+        scored: dict[int, Candidate] = {}
+        grid = _make_geometric_grid(low, high)
+        for n_clusters in grid:
+            scored[n_clusters] = self.score(n_clusters)
+            progress(len(scored), len(grid))
+        for _ in range(2):
+            best = _rank_peaks(list(scored.values()), low)[0][0]
+            for n_clusters in _refine_grid(sorted(scored), best):
+                scored[n_clusters] = self.score(n_clusters)
+                progress(len(scored), len(scored))
+        return _choose_count([scored[n_clusters] for n_clusters in sorted(scored)], low)
+
+    def score(self, n_clusters: int) -> Candidate:
+        """Cluster the points and their halves, and compute the three scores."""
+        labels = self.cluster(self.points, n_clusters).labels
+        agreements = [
+            adjusted_mutual_info_score(
+                *(
+                    _assign_to_centres(self.points, self.cluster(self.points[half], n_clusters).centres)
+                    for half in split
+                )
+            )
+            for split in self.splits[: _count_splits(n_clusters)]
+        ]
+        nmi = neighbour_nmi(labels, self.neighbours)
+        silhouette, stability = squared_silhouette(self.points, labels), float(np.mean(agreements))
+        message = "%d clusters: neighbour NMI %.3f, silhouette %.3f, stability %.3f"
+        logger.info(message, n_clusters, nmi, silhouette, stability)
+        return Candidate(n_clusters, nmi, silhouette, stability)
+
+    def cluster(self, points: Floats, n_clusters: int) -> Clustering:
+        """Cluster points by k-means, with swaps if there are few clusters."""
+        if n_clusters <= MAX_SWAP_CLUSTERS:
+            return fit_kmeans_with_swaps(points, min(n_clusters, len(points)), self.rng, starts=1)
+        return fit_kmeans(points, min(n_clusters, len(points)), self.rng, KMEANS_STARTS)
 
 
-def silhouette(points: Floats, labels: NDArray[np.int64]) -> float:
-    """Return how much nearer points (N, D) are to their own cluster than to the next, -1 to 1, in the mean.
+def squared_silhouette(points: Floats, labels: Ints) -> float:
+    """Compute the mean silhouette with mean squared distances.
 
-    Distance is the mean squared distance to a cluster's points, the point itself left out. A cluster of one point
-    counts as 0.
+    Unlike scikit-learn's `silhouette_score`, which compares all pairs, it takes O(N C): the mean squared distance of a
+    point to a cluster follows from the cluster's mean and mean square. A cluster of one point counts as 0.
 
-    >>> silhouette(np.array([[0.0], [0.1], [5.0], [5.1]], dtype=np.float32), np.array([0, 0, 1, 1])) > 0.99
+    Parameters
+    ----------
+    points : (N, D) array
+        Points.
+    labels : (N,) array
+        Cluster of each point.
+
+    Returns
+    -------
+    float
+        From -1 to 1.
+
+    >>> squared_silhouette(np.array([[0.0], [0.1], [5.0], [5.1]], dtype=np.float32), np.array([0, 0, 1, 1])) > 0.99
     True
     """
     C = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=C).astype(np.float64)
     sums = np.zeros((C, points.shape[1]))
     np.add.at(sums, labels, points)
-    lengths = (points.astype(np.float64) ** 2).sum(1)
-    squares = np.bincount(labels, weights=lengths, minlength=C)
-    there = np.maximum(sizes, 1)
-    distances = lengths[:, None] + squares / there - 2 * points @ (sums / there[:, None]).T  # (N, C)
+    squared_norms = (points.astype(np.float64) ** 2).sum(1)
+    squares = np.bincount(labels, weights=squared_norms, minlength=C)
+    divisors = np.maximum(sizes, 1)
+    distances = squared_norms[:, None] + squares / divisors - 2 * points @ (sums / divisors[:, None]).T  # (N, C)
     rows = np.arange(len(labels))
-    own = distances[rows, labels] * sizes[labels] / np.maximum(sizes[labels] - 1, 1)
+    own = distances[rows, labels] * sizes[labels] / np.maximum(sizes[labels] - 1, 1)  # without the point itself
     distances[:, sizes == 0] = np.inf
     distances[rows, labels] = np.inf
-    other = distances.min(1)
-    apart = (other - own) / np.maximum(np.maximum(other, own), 1e-12)
-    return float(np.where(sizes[labels] > 1, apart, 0.0).mean())
+    nearest_other = distances.min(1)
+    silhouette = (nearest_other - own) / np.maximum(np.maximum(nearest_other, own), 1e-12)
+    return float(np.where(sizes[labels] > 1, silhouette, 0.0).mean())
 
 
-def _splits(number: int) -> int:
-    """Return how often the texts are halved to try a number of clusters.
+def _count_splits(n_clusters: int) -> int:
+    """Return the number of splits into halves that a candidate is scored on.
 
-    >>> [_splits(number) for number in (2, 6, 15, 100)]
+    >>> [_count_splits(n_clusters) for n_clusters in (2, 6, 15, 100)]
     [8, 8, 4, 2]
     """
-    return max(SPLITS, min(MOST_SPLITS, CLUSTERS_TO_SWAP // number))
+    return max(MIN_SPLITS, min(MAX_SPLITS, MAX_SWAP_CLUSTERS // n_clusters))
 
 
-def _nearest_centre(found: Clustering, points: Floats) -> NDArray[np.int64]:
-    return np.asarray((points @ found.centres.T - (found.centres**2).sum(1) / 2).argmax(1), dtype=np.int64)
+def _assign_to_centres(points: Floats, centres: Floats) -> Ints:
+    """Return the nearest centre of each point."""
+    return np.asarray((points @ centres.T - (centres**2).sum(1) / 2).argmax(1), dtype=np.int64)
 
 
-def _spread(low: int, high: int) -> list[int]:
-    """Return numbers from low to high, each a third more than the one before.
+def _make_geometric_grid(low: int, high: int) -> list[int]:
+    """Return numbers from low to high, each about a third larger than the previous one.
 
-    >>> _spread(2, 20)
+    >>> _make_geometric_grid(2, 20)
     [2, 3, 4, 5, 7, 9, 12, 16, 20]
     """
     numbers = [low]
     while numbers[-1] < high:
-        numbers.append(min(max(round(numbers[-1] * STEP), numbers[-1] + 1), high))
+        numbers.append(min(max(round(numbers[-1] * GRID_RATIO), numbers[-1] + 1), high))
     return numbers
 
 
-def _between(tried: list[int], best: int) -> list[int]:
-    """Return numbers half way from the best to those beside it.
+def _refine_grid(numbers: list[int], best: int) -> list[int]:
+    """Return the geometric means of the best number and its neighbours in the grid, without those in the grid.
 
-    >>> _between([10, 16, 24], 16), _between([2, 3, 4], 3)
+    >>> _refine_grid([10, 16, 24], 16), _refine_grid([2, 3, 4], 3)
     ([13, 20], [])
     """
-    at = tried.index(best)
-    beside = tried[max(at - 1, 0) : at + 2]
-    return [n for other in beside if (n := round((best * other) ** 0.5)) not in tried]
+    index = numbers.index(best)
+    neighbours = numbers[max(index - 1, 0) : index + 2]
+    return [middle for other in neighbours if (middle := round((best * other) ** 0.5)) not in numbers]
 
 
-def _peaks(candidates: list[Candidate], low: int) -> list[tuple[int, float]]:
-    """Return peaks as (number, how far it stands out), the best first; the best of all if there is none.
+def _rank_peaks(candidates: list[Candidate], low: int) -> list[tuple[int, float]]:
+    """Return the peaks of the score as (number, prominence), the best first; the highest score if there is no peak.
 
-    Best is the highest of those that stand out fairly; those that do not come after them, by how far they do.
-
-    A peak stands out by what must be lost on the way to a higher one, or to the end of what was tried. Below two
-    clusters there is nothing to be told, so there every peak stands out.
+    The highest of the peaks of fair prominence comes first; the others follow by prominence. The prominence of a peak
+    is its height above the lowest score on the way to a higher peak, or to the end of the range. Since there is no
+    candidate below 2, a range from 2 is padded with a score of -inf.
     """
-    tried = sorted(candidates, key=lambda one: one.n_clusters)
-    scores = [one.score for one in tried]
-    found = []
-    for at, one in enumerate(tried):
-        left, right = _lost(scores[at::-1]), _lost(scores[at:])
-        if low <= 2 and max(scores[: at + 1]) == scores[at]:
-            left = np.inf
-        if min(left, right) > 0:
-            found.append((one.n_clusters, float(min(left, right))))
-    best = max(tried, key=lambda one: one.score)
-    height = {one.n_clusters: one.score for one in tried}
-    found.sort(key=lambda peak: (peak[1] < FAIR, -(height[peak[0]] if peak[1] >= FAIR else peak[1])))
-    return found or [(best.n_clusters, 0.0)]
+    from scipy.signal import peak_prominences
+
+    candidates = sorted(candidates, key=lambda candidate: candidate.n_clusters)
+    scores = [candidate.score for candidate in candidates]
+    padded = np.array([-np.inf if low <= 2 else scores[0], *scores])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # raised for numbers that are no peak, whose prominence is 0
+        prominences = peak_prominences(padded, np.arange(1, len(padded)))[0].tolist()
+    peaks = [
+        (candidate.n_clusters, candidate.score, prominence)
+        for candidate, prominence in zip(candidates, prominences, strict=True)
+        if prominence > 0
+    ]
+    peaks.sort(key=lambda peak: (peak[2] < FAIR_PROMINENCE, -(peak[1] if peak[2] >= FAIR_PROMINENCE else peak[2])))
+    highest = max(candidates, key=lambda candidate: candidate.score)
+    return [(number, prominence) for number, _, prominence in peaks] or [(highest.n_clusters, 0.0)]
 
 
-def _lost(scores: list[float]) -> float:
-    """Return how far scores fall from the first before one is higher.
-
-    >>> _lost([3, 1, 2, 4, 0])
-    2
-    """
-    higher = next((at for at, score in enumerate(scores) if score > scores[0]), len(scores))
-    return scores[0] - min(scores[:higher])
-
-
-def _counted(candidates: list[Candidate], low: int) -> Count:
-    """Choose among numbers that were tried, all of them in order."""
-    (best, outstanding), *others = _peaks(candidates, low)
-    numbers = [one.n_clusters for one in candidates]
-    at = numbers.index(best)
-    enough = candidates[at].score - NOISE
-    first = last = at
-    while first > 0 and candidates[first - 1].score >= enough:
+def _choose_count(candidates: list[Candidate], low: int) -> ClusterCount:
+    """Choose the number of clusters among candidates in increasing order."""
+    (best, prominence), *others = _rank_peaks(candidates, low)
+    numbers = [candidate.n_clusters for candidate in candidates]
+    index = numbers.index(best)
+    min_score = candidates[index].score - SCORE_NOISE
+    first = last = index
+    while first > 0 and candidates[first - 1].score >= min_score:
         first -= 1
-    while last < len(candidates) - 1 and candidates[last + 1].score >= enough:
+    while last < len(candidates) - 1 and candidates[last + 1].score >= min_score:
         last += 1
     top = candidates[first : last + 1]
-    middle = _middle([one.n_clusters for one in top], [one.score - enough for one in top])
-    real = [(number, by) for number, by in others if by >= NOISE and not numbers[first] <= number <= numbers[last]]
-    rivalled = any(by > outstanding / 2 for _, by in real)
-    sure = "weak" if outstanding < FAIR else "fair" if outstanding < CLEAR or rivalled else "clear"
-    return Count(middle, numbers[first], numbers[last], sure, tuple(n for n, _ in real[:RUNNERS_UP]), tuple(candidates))
+    margins = [candidate.score - min_score for candidate in top]
+    middle = _weighted_middle([candidate.n_clusters for candidate in top], margins)
+    rivals = [
+        (number, rival_prominence)
+        for number, rival_prominence in others
+        if rival_prominence >= SCORE_NOISE and not numbers[first] <= number <= numbers[last]
+    ]
+    has_strong_rival = any(rival_prominence > prominence / 2 for _, rival_prominence in rivals)
+    if prominence < FAIR_PROMINENCE:
+        certainty = "weak"
+    elif prominence < CLEAR_PROMINENCE or has_strong_rival:
+        certainty = "fair"
+    else:
+        certainty = "clear"
+    runners_up = tuple(number for number, _ in rivals[:MAX_RUNNERS_UP])
+    return ClusterCount(middle, numbers[first], numbers[last], certainty, runners_up, tuple(candidates))
 
 
-def _middle(numbers: list[int], heights: list[float]) -> int:
-    """Return the number in the middle of a peak's top, by ratios: which of them is highest differs by chance.
+def _weighted_middle(numbers: list[int], weights: list[float]) -> int:
+    """Return the number nearest to the weighted geometric mean, which depends less on chance than the highest score.
 
-    >>> _middle([85, 99, 107, 134], [0.02, 0.03, 0.02, 0.01])
+    >>> _weighted_middle([85, 99, 107, 134], [0.02, 0.03, 0.02, 0.01])
     99
     """
-    middle = np.average(np.log(numbers), weights=heights)
+    middle = np.average(np.log(numbers), weights=weights)
     return numbers[int(np.abs(np.log(numbers) - middle).argmin())]

@@ -1,4 +1,4 @@
-"""What can be learned from the nearest texts of each text."""
+"""Sums and averages over the nearest neighbours of each text, and neighbour NMI, which scores clusters by them."""
 
 from __future__ import annotations
 
@@ -7,43 +7,56 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 
-def summed(points: NDArray[np.float32], near: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the sum of each text's neighbours (N, D), itself included.
+def sum_over_neighbours(values: NDArray[np.float32], neighbours: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Sum rows of values (n, D) over the neighbours (N, k) of each text, (N, D).
 
-    One neighbour after the other: as an array of all neighbours' points it would take k times the memory.
+    One column of neighbours is added at a time, because indexing with all at once would take k times the memory.
     """
-    total = points[near[:, 0]]
-    for column in near.T[1:]:
-        total += points[column]
+    total = values[neighbours[:, 0]]
+    for column in neighbours.T[1:]:
+        total += values[column]
     return total
 
 
-def smoothed(points: NDArray[np.float32], near: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return each point averaged with its neighbours, at length one: what a text shares with them stays."""
-    return np.asarray(normalize(summed(points, near), copy=False))
+def average_over_neighbours(points: NDArray[np.float32], neighbours: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Average points (N, D) over the neighbours (N, k) of each text and scale to length one."""
+    return np.asarray(normalize(sum_over_neighbours(points, neighbours), copy=False))
 
 
-def told_by_neighbours(labels: NDArray[np.int64], near: NDArray[np.int64]) -> float:
-    """Return how much a text's cluster tells of its neighbours' clusters: mutual information over entropy, 0 to 1.
+def neighbour_nmi(labels: NDArray[np.int64], neighbours: NDArray[np.int64]) -> float:
+    """Compute the normalised mutual information between a text's label and its neighbours' labels.
 
-    A boundary through the middle of a crowd lowers it, as neighbours are on both sides; so does a cluster that holds
-    almost everything, which tells nothing. Even and uneven clusterings can be compared by it.
+    It is I(L; L') / H(L), where (L, L') are the labels of a text and of one of its neighbours, drawn at random. A
+    boundary through a dense region lowers it, because neighbours are on both sides. So does a cluster that holds almost
+    all texts, because its entropy is low. Balanced and imbalanced clusterings can be compared by it.
 
-    >>> near = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])
-    >>> round(told_by_neighbours(np.array([0, 0, 1, 1]), near), 3)
+    Parameters
+    ----------
+    labels : (N,) array
+        Cluster of each text.
+    neighbours : (N, k) array
+        Neighbours of each text; the first column, the text itself, is left out.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 if there is one cluster only.
+
+    >>> neighbours = np.array([[0, 1], [1, 0], [2, 3], [3, 2]])
+    >>> round(neighbour_nmi(np.array([0, 0, 1, 1]), neighbours), 3)
     1.0
-    >>> round(told_by_neighbours(np.array([0, 0, 0, 1]), near), 3)
+    >>> round(neighbour_nmi(np.array([0, 0, 0, 1]), neighbours), 3)
     0.151
     """
     C = int(labels.max()) + 1
     joint = np.zeros((C, C))
-    for column in near.T[1:]:
+    for column in neighbours.T[1:]:
         joint += np.bincount(labels * C + labels[column], minlength=C * C).reshape(C, C)
     joint = (joint + joint.T) / (2 * max(joint.sum(), 1))
-    shares = joint.sum(1)
-    known = shares[shares > 0]
-    entropy = -(known * np.log(known)).sum()
+    marginal = joint.sum(1)
+    positive = marginal[marginal > 0]
+    entropy = -(positive * np.log(positive)).sum()
     if entropy <= 0:
         return 0.0
-    there = joint > 0
-    return float((joint[there] * np.log(joint[there] / np.outer(shares, shares)[there])).sum() / entropy)
+    cells = joint > 0
+    return float((joint[cells] * np.log(joint[cells] / np.outer(marginal, marginal)[cells])).sum() / entropy)

@@ -1,23 +1,26 @@
-"""Texts that belong nowhere: far from every cluster, or in words that the other texts do not use.
+"""Outlier detection: texts that are far from every cluster, or that use words which the other texts do not use.
 
-Two things make a text strange, each counted from the middle text on, in the spread that the texts have:
+Two measures of a text are standardised by their median m and upper spread s (84th percentile minus m) over all texts:
 
-- distance: to the nearest cluster, by the texts' own variance around their clusters (Mahalanobis).
-- rarity: how seldom the other texts use its words, in the mean over its words.
+    distance   log of the squared Mahalanobis distance to the nearest cluster mean
+    rarity     mean over the text's words of log(N / number of texts with the word)
 
-Were they all at home, strangeness would fall off beyond the middle as for numbers that vary at random. What there is
-beyond that is what strangers add: so from the texts alone it can be told how many there are, and how many are left
-among the rest when those stranger than a cut are put aside. Nothing is learned from examples of strangers.
+    score = |max(((distance, rarity) - m) / s, 0)|
 
-A text is at home with itself: where it helped to say what is usual, it looks less strange than a new one of its kind.
-So the texts are judged in folds, each by the others.
+Without outliers, both measures are about normal, and the score has the distribution `inlier_cdf`. The excess of high
+scores over it estimates the number of outliers, and how many of them remain below a threshold. No examples of outliers
+are needed.
+
+A text that the means and word counts were fitted to scores lower than a similar new text. So the threshold is chosen by
+out-of-fold scores: each fold is scored by a detector that was fitted to the others.
 """
 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,186 +31,247 @@ from sklearn.preprocessing import normalize
 
 from rstc.errors import InputError
 
-WORDS = 2**17  # words are known by a number below this; few share theirs
-CHARACTERS = 5_000  # of a text that are looked at: one text of a novel's length is still one text
-SHRINKAGE = 0.1  # of the variance towards that of a ball: directions in which texts hardly vary are not trusted
-TEXTS_OF_DOUBT = 3  # a cluster's centre is drawn to that of all as if it had so many texts there
-MIDDLE = 0.7  # the share of texts that is at home for certain, by which the fall is measured
-LOOKED_AT = 0.9  # strangers are counted beyond this share of those at home...
-PUT_ASIDE = 0.98  # ...and put aside beyond this one, so that few of those at home ever are
-FOLDS = 5
-ROWS_A_PIECE = 8_192
+N_WORD_HASHES = 2**17  # few words share a hash
+MAX_CHARACTERS = 5_000  # of a text that are searched for words
+SHRINKAGE = 0.1  # of the covariance towards a sphere: directions of almost no variance are unreliable
+PRIOR_TEXTS = 3  # texts at the mean of all that are added to each cluster when its mean is fitted
+INLIER_QUANTILE = 0.7  # of all scores, at which the scale is measured: lower scores are almost all of inliers
+COUNT_QUANTILE = 0.9  # of inlier scores, above which the excess is counted
+FLAG_QUANTILE = 0.98  # of inlier scores, below which no text is flagged
+N_FOLDS = 5
+BLOCK_ROWS = 8_192
+
+# Names of the arrays in saved models, by the names of the fields.
+DISK_KEYS = {
+    "whitening": "axes",
+    "centres": "centres",
+    "word_rarity": "rarity",
+    "median": "middle",
+    "spread": "spread",
+    "flagged_texts": "aside",
+    "threshold": "cut",
+    "expected_outlier_share": "left",
+}
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Strangers:
-    """What tells strangers from texts that are at home in clusters.
+class OutlierDetector:
+    """A fitted outlier detector.
 
-    Attributes:
-        axes: turns embeddings (N, D) so that texts vary equally in all directions around their clusters, (D, D).
-        centres: of the clusters, turned alike, (C, D).
-        rarity: of each word's number, (WORDS,).
-        middle, spread: of distance and rarity over the texts, (2,) each; a spread of 0 says nothing.
-        aside: numbers of texts that were put aside, in order; so are texts that say the same.
-        cut: stranger texts than this belong nowhere.
-        left: the expected share of strangers among the others.
+    Attributes
+    ----------
+    whitening : (D, D) array
+        Maps embeddings to a space in which Euclidean distance is the Mahalanobis distance.
+    centres : (C, D) array
+        Cluster means in that space.
+    word_rarity : (N_WORD_HASHES,) array
+        Rarity of each word hash.
+    median, spread : (2,) array
+        Median and spread of distance and rarity; a measure of spread 0 is ignored.
+    flagged_texts : (n,) array
+        Sorted hashes of the training texts that are outliers; equal texts are outliers, too.
+    threshold : float
+        Texts with a higher score are outliers.
+    expected_outlier_share : float
+        Expected share of outliers among the texts that are not flagged.
     """
 
-    axes: Floats
+    whitening: Floats
     centres: Floats
-    rarity: Floats
-    middle: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    aside: NDArray[np.uint64]
-    cut: float
-    left: float
+    word_rarity: Floats
+    median: Doubles
+    spread: Doubles
+    flagged_texts: NDArray[np.uint64]
+    threshold: float
+    expected_outlier_share: float
 
-    def among(self, E: Floats, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Tell which texts belong nowhere, (N,), by their embeddings (N, D) and words."""
-        return np.asarray((self.strangeness(E, texts) > self.cut) | np.isin(_text_numbers(texts), self.aside))
+    @property
+    def left(self) -> float:
+        """Deprecated name of `expected_outlier_share`."""
+        message = "left is deprecated and will be removed; use expected_outlier_share"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.expected_outlier_share
 
-    def strangeness(self, E: Floats, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how strange texts are, (N,): 0 for those at home, about 2 for one in twenty, without end."""
-        both = np.stack([_distance(E, self.axes, self.centres), _rarity(_words(texts), self.rarity)], axis=1)
-        return _strangeness(both, self.middle, self.spread)
+    def is_outlier(self, E: Floats, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Return whether each text is an outlier, (N,), by its embedding (N, D) and its words."""
+        is_flagged = np.isin(_hash_texts(texts), self.flagged_texts)
+        return np.asarray((self.outlier_score(E, texts) > self.threshold) | is_flagged)
+
+    def outlier_score(self, E: Floats, texts: Sequence[str]) -> Doubles:
+        """Score texts by their embeddings (N, D) and words; 0 for a quarter of the inliers, above 2 for 5 percent."""
+        distances = _log_distances(E, self.whitening, self.centres)
+        rarities = _mean_rarity(_extract_words(texts), self.word_rarity)
+        return _combine_measures(np.stack([distances, rarities], axis=1), self.median, self.spread)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all of it as arrays."""
-        return {one.name: np.array(getattr(self, one.name), order="C") for one in fields(self)}
+        """Return the arrays of a saved model."""
+        return {key: np.array(getattr(self, name), order="C") for name, key in DISK_KEYS.items()}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], dim: int) -> Strangers:
-        """Return it again from arrays, for embeddings of so many dimensions."""
-        shapes = {"axes": (dim, dim), "rarity": (WORDS,), "middle": (2,), "spread": (2,), "cut": (), "left": ()}
-        names = {one.name for one in fields(cls)}
-        fits = set(arrays) == names and all(arrays[name].shape == shape for name, shape in shapes.items())
-        if not fits or arrays["aside"].ndim != 1 or arrays["centres"].shape[1:] != (dim,):
-            raise InputError("what tells strangers does not fit the model")
-        plain: dict[str, Any] = {**arrays, "cut": float(arrays["cut"]), "left": float(arrays["left"])}
-        return cls(**plain)
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], dim: int) -> OutlierDetector:
+        """Restore a detector for embeddings of `dim` dimensions from the arrays of a saved model."""
+        shapes = {"axes": (dim, dim), "rarity": (N_WORD_HASHES,), "middle": (2,), "spread": (2,), "cut": (), "left": ()}
+        has_shapes = set(arrays) == set(DISK_KEYS.values()) and all(
+            arrays[key].shape == shape for key, shape in shapes.items()
+        )
+        if not has_shapes or arrays["aside"].ndim != 1 or arrays["centres"].shape[1:] != (dim,):
+            raise InputError(f"the outlier detector does not fit embeddings of {dim} dimensions")
+        values: dict[str, Any] = {name: arrays[key] for name, key in DISK_KEYS.items()}
+        for name in ("threshold", "expected_outlier_share"):
+            values[name] = float(values[name])
+        return cls(**values)
 
 
-def know_strangers(E: Floats, clusters: NDArray[np.int64], texts: Sequence[str], share: float) -> Strangers:
-    """Learn to tell strangers from the texts that are to be clustered, strangers among them.
+def fit_outlier_detector(E: Floats, labels: NDArray[np.int64], texts: Sequence[str], share: float) -> OutlierDetector:
+    """Fit an outlier detector to clustered texts, which may include outliers.
 
-    Args:
-        E: embeddings, (N, D).
-        clusters: where each text would belong if it belonged somewhere, (N,).
-        texts: what they say.
-        share: of strangers that may be left among the others, as far as can be told.
+    Parameters
+    ----------
+    E : (N, D) array
+        Embeddings.
+    labels : (N,) array
+        Cluster of each text, also of outliers.
+    texts : sequence of str
+        The texts.
+    share : float
+        Share of outliers that may remain among the texts that are not flagged.
+
+    Returns
+    -------
+    OutlierDetector
     """
-    U, words = np.asarray(normalize(E), dtype=np.float32), _words(texts)
-    both = np.empty((len(E), 2))
-    fold = np.random.default_rng(0).integers(FOLDS, size=len(E))
-    for number in range(FOLDS):
-        own, others = fold == number, fold != number
-        if own.any() and others.any():
-            both[own, 0] = _distance(E[own], *_at_home(U[others], clusters[others]))
-            both[own, 1] = _rarity(words[own], _rarities(words[others]))
-    middle, high = np.nan_to_num(np.nanquantile(both, [0.5, norm.cdf(1)], axis=0))
-    S = _strangeness(both, middle, high - middle)
-    cut, left = cut_at(S, share)
-    aside = np.unique(_text_numbers([texts[i] for i in np.flatnonzero(cut < S)]))
-    return Strangers(*_at_home(U, clusters), _rarities(words), middle, high - middle, aside, cut, left)
+    U, words = np.asarray(normalize(E), dtype=np.float32), _extract_words(texts)
+    measures = np.empty((len(E), 2))
+    folds = np.random.default_rng(0).integers(N_FOLDS, size=len(E))
+    for fold in range(N_FOLDS):
+        test, train = folds == fold, folds != fold
+        if test.any() and train.any():
+            measures[test, 0] = _log_distances(E[test], *_fit_clusters(U[train], labels[train]))
+            measures[test, 1] = _mean_rarity(words[test], _fit_word_rarity(words[train]))
+    median, upper = np.nan_to_num(np.nanquantile(measures, [0.5, norm.cdf(1)], axis=0))
+    spread = upper - median
+    scores = _combine_measures(measures, median, spread)
+    threshold, expected_share = choose_threshold(scores, share)
+    flagged_texts = np.unique(_hash_texts([texts[i] for i in np.flatnonzero(threshold < scores)]))
+    whitening, centres = _fit_clusters(U, labels)
+    word_rarity = _fit_word_rarity(words)
+    return OutlierDetector(whitening, centres, word_rarity, median, spread, flagged_texts, threshold, expected_share)
 
 
-def cut_at(strangeness: NDArray[np.float64], share: float) -> tuple[float, float]:
-    """Return beyond which strangeness texts are put aside so that this share of the others are strangers, or less.
+def choose_threshold(scores: Doubles, share: float) -> tuple[float, float]:
+    """Choose the highest threshold below which at most a given share of texts are expected to be outliers.
 
-    The second number is the share that is expected. As few texts as can be are put aside, and none where there are no
-    more strange ones than there would be by chance.
+    Parameters
+    ----------
+    scores : (N,) array
+        Out-of-fold outlier scores of texts.
+    share : float
+        Share of outliers that may remain.
+
+    Returns
+    -------
+    threshold : float
+        Infinite if the number of high scores is no more than expected of inliers.
+    expected_share : float
+        Expected share of outliers among the texts below the threshold.
     """
-    ordered = np.sort(strangeness)
+    ordered = np.sort(scores)
     N = len(ordered)
-    scale = np.quantile(ordered, MIDDLE) / _quantile(MIDDLE)
+    scale = np.quantile(ordered, INLIER_QUANTILE) / _inlier_quantile(INLIER_QUANTILE)
     if not scale > 0:
         return float("inf"), 0.0
-    stranger = N - np.searchsorted(ordered, ordered, side="right")  # how many are stranger than each
-    excess = np.maximum(stranger - N * (1 - share_at_home(ordered / scale)), 0)
-    strangers = excess[np.searchsorted(ordered, _quantile(LOOKED_AT) * scale) :].max(initial=0)
-    if strangers <= share * N:
-        return float("inf"), float(strangers / N)
-    left = (strangers - excess) / (N - stranger)  # among those who are no stranger than each
-    first = int(np.searchsorted(ordered, _quantile(PUT_ASIDE) * scale))
-    last = min(max(int(np.flatnonzero(left <= share)[-1:].max(initial=0)), first), N - 1)  # who is kept
-    after = np.append(ordered, np.inf)[N - stranger[last]]
-    cut = (ordered[last] + after) / 2  # half way, so that a rounding puts nobody on the other side
-    return float(cut), float(max(left[last], 0))
+    n_above = N - np.searchsorted(ordered, ordered, side="right")  # number of higher scores, for each score
+    excess = np.maximum(n_above - N * (1 - inlier_cdf(ordered / scale)), 0)  # of this number over that of inliers
+    n_outliers = excess[np.searchsorted(ordered, _inlier_quantile(COUNT_QUANTILE) * scale) :].max(initial=0)
+    if n_outliers <= share * N:
+        return float("inf"), float(n_outliers / N)
+    remaining = (n_outliers - excess) / (N - n_above)  # share of outliers up to each score
+    first = int(np.searchsorted(ordered, _inlier_quantile(FLAG_QUANTILE) * scale))
+    last = min(max(int(np.flatnonzero(remaining <= share)[-1:].max(initial=0)), first), N - 1)  # not flagged
+    next_score = np.append(ordered, np.inf)[N - n_above[last]]
+    threshold = (ordered[last] + next_score) / 2  # midway, so that rounding does not move a text across it
+    return float(threshold), float(max(remaining[last], 0))
 
 
-def share_at_home(strangeness: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return which share of texts that are all at home is less strange.
+def inlier_cdf(scores: NDArray[np.floating]) -> Doubles:
+    """Return the distribution function of the score of inliers.
 
-    Distance and rarity vary as normal numbers then, and only what is beyond their middle counts.
+    The score is the norm of the positive parts of two independent standard normal variables. Neither is positive with
+    probability 1/4, one with 1/2, both with 1/4.
 
-    >>> share_at_home(np.array([0.0, 2.06])).round(2).tolist()
+    >>> inlier_cdf(np.array([0.0, 2.06])).round(2).tolist()
     [0.25, 0.95]
     """
-    neither, one, both = 1, 2 * (2 * norm.cdf(strangeness) - 1), 1 - np.exp(-(strangeness**2) / 2)
+    neither, one, both = 1, 2 * (2 * norm.cdf(scores) - 1), 1 - np.exp(-(scores**2) / 2)
     return np.asarray((neither + one + both) / 4)
 
 
-def _quantile(share: float) -> float:
-    """Return the strangeness below which this share of texts is that are all at home."""
+def _inlier_quantile(share: float) -> float:
+    """Return the score below which this share of inliers lies, the inverse of `inlier_cdf`."""
     grid = np.linspace(0, 10, 10_001, dtype=np.float64)
-    return float(np.interp(share, share_at_home(grid), grid))
+    return float(np.interp(share, inlier_cdf(grid), grid))
 
 
-def _at_home(E: Floats, clusters: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return axes (D, D) along which texts vary equally around their clusters, and the clusters' centres on them."""
-    there, place = np.unique(clusters, return_inverse=True)
-    sizes = np.bincount(place)[:, None]
-    sums = np.zeros((len(there), E.shape[1]))
-    np.add.at(sums, place, E)
-    around = E - (sums / sizes)[place]
-    variance = (around.T @ around).astype(np.float64) / max(len(E) - len(there), 1)
-    D = len(variance)
-    ball = max(np.trace(variance) / D, 1e-12) * np.eye(D)
-    axes = np.linalg.cholesky(np.linalg.inv((1 - SHRINKAGE) * variance + SHRINKAGE * ball))
-    centres = (sums + TEXTS_OF_DOUBT * E.mean(0, dtype=np.float64)) / (sizes + TEXTS_OF_DOUBT)
-    return axes.astype(np.float32), (centres @ axes).astype(np.float32)
+def _fit_clusters(E: Floats, labels: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the whitening (D, D) of the covariance within clusters, and the whitened cluster means (C, D)."""
+    clusters, cluster_ids = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(cluster_ids)[:, None]
+    sums = np.zeros((len(clusters), E.shape[1]))
+    np.add.at(sums, cluster_ids, E)
+    deviations = E - (sums / sizes)[cluster_ids]
+    covariance = (deviations.T @ deviations).astype(np.float64) / max(len(E) - len(clusters), 1)
+    D = len(covariance)
+    sphere = max(np.trace(covariance) / D, 1e-12) * np.eye(D)
+    whitening = np.linalg.cholesky(np.linalg.inv((1 - SHRINKAGE) * covariance + SHRINKAGE * sphere))
+    means = (sums + PRIOR_TEXTS * E.mean(0, dtype=np.float64)) / (sizes + PRIOR_TEXTS)
+    return whitening.astype(np.float32), (means @ whitening).astype(np.float32)
 
 
-def _distance(E: Floats, axes: Floats, centres: Floats) -> NDArray[np.float64]:
-    """Return the logarithm of the distance of each text to the nearest centre, (N,)."""
-    found = np.empty(len(E))
-    for start in range(0, len(E), ROWS_A_PIECE):
-        points = normalize(E[start : start + ROWS_A_PIECE]) @ axes
+def _log_distances(E: Floats, whitening: Floats, centres: Floats) -> Doubles:
+    """Return the log of each text's squared Mahalanobis distance to the nearest cluster mean, (N,)."""
+    distances = np.empty(len(E))
+    for start in range(0, len(E), BLOCK_ROWS):
+        points = normalize(E[start : start + BLOCK_ROWS]) @ whitening
         squares = (points**2).sum(1)[:, None] + (centres**2).sum(1) - 2 * points @ centres.T
-        found[start : start + ROWS_A_PIECE] = np.log(np.maximum(squares.min(1), 1e-9))
-    return found
+        distances[start : start + BLOCK_ROWS] = np.log(np.maximum(squares.min(1), 1e-9))
+    return distances
 
 
-def _words(texts: Sequence[str]) -> Any:
-    """Return which words each text has, (N, WORDS), as ones in a sparse matrix."""
-    counter = HashingVectorizer(
-        n_features=WORDS, token_pattern=r"(?u)\w+", norm=None, alternate_sign=False, binary=True, dtype=np.float32
+def _extract_words(texts: Sequence[str]) -> Any:
+    """Return which word hashes each text has, (N, N_WORD_HASHES), as ones in a sparse matrix."""
+    vectorizer = HashingVectorizer(
+        n_features=N_WORD_HASHES,
+        token_pattern=r"(?u)\w+",
+        norm=None,
+        alternate_sign=False,
+        binary=True,
+        dtype=np.float32,
     )
-    return counter.transform(text[:CHARACTERS] for text in texts)
+    return vectorizer.transform(text[:MAX_CHARACTERS] for text in texts)
 
 
-def _rarities(words: Any) -> Floats:
-    """Return how seldom texts use each word, (WORDS,): the logarithm of one in how many does. Unheard of is once."""
-    return np.asarray(np.log(words.shape[0] / np.maximum(np.asarray(words.sum(0)).ravel(), 1)), dtype=np.float32)
+def _fit_word_rarity(words: Any) -> Floats:
+    """Return log(N / number of texts) of each word hash, (N_WORD_HASHES,); unseen words count as those of one text."""
+    document_frequency = np.maximum(np.asarray(words.sum(0)).ravel(), 1)
+    return np.asarray(np.log(words.shape[0] / document_frequency), dtype=np.float32)
 
 
-def _rarity(words: Any, rarities: Floats) -> NDArray[np.float64]:
-    """Return the mean rarity of each text's words, (N,); not a number where it has none."""
+def _mean_rarity(words: Any, word_rarity: Floats) -> Doubles:
+    """Return the mean rarity of each text's words, (N,); NaN for a text without words."""
     counts = np.asarray(words.sum(1)).ravel()
-    return np.where(counts > 0, (words @ rarities) / np.maximum(counts, 1), np.nan)
+    return np.where(counts > 0, (words @ word_rarity) / np.maximum(counts, 1), np.nan)
 
 
-def _strangeness(
-    both: NDArray[np.float64], middle: NDArray[np.float64], spread: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return how far beyond the middle distance and rarity are together, (N,), of (N, 2)."""
-    beyond = (both - middle) / np.where(spread > 0, spread, np.inf)
-    return np.asarray(np.linalg.norm(np.maximum(np.nan_to_num(beyond), 0), axis=1))
+def _combine_measures(measures: Doubles, median: Doubles, spread: Doubles) -> Doubles:
+    """Return the score (N,) of distance and rarity (N, 2)."""
+    standardised = (measures - median) / np.where(spread > 0, spread, np.inf)
+    return np.asarray(np.linalg.norm(np.maximum(np.nan_to_num(standardised), 0), axis=1))
 
 
-def _text_numbers(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """Return a number for each text by which it is known again, (N,)."""
+def _hash_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of each text, (N,)."""
     digests = b"".join(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest() for text in texts)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
