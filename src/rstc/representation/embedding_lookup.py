@@ -1,4 +1,8 @@
-"""The words of a batch, looked up once: one gradient of the whole vocabulary a step, instead of one for every piece."""
+"""One lookup of a step's words in the embedding matrix, shared by the batches that its texts are encoded in.
+
+The backward pass of a lookup fills a gradient as large as the vocabulary, however few words are looked up. With a small
+table of the words that occur, this happens once in an optimizer step instead of once for each batch.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +18,37 @@ from torch.nn import functional as F
 
 
 @contextmanager
-def looked_up_once(words: nn.Embedding, tokens: Sequence[NDArray[np.int32]]) -> Iterator[None]:
-    """Let an embedding of many words use a table of those that occur in `tokens`, for as long as this lasts.
+def share_embedding_lookup(embedding: nn.Embedding, tokens: Sequence[NDArray[np.int32]]) -> Iterator[None]:
+    """Make an embedding look up the words of `tokens` in a small table, copied once from its weights.
 
-    The backward pass of a lookup fills a gradient as large as the vocabulary, whatever the number of words. Taken from
-    a table of the batch's own words, only the taking does.
+    Parameters
+    ----------
+    embedding : nn.Embedding
+        A result of `find_word_embedding`.
+    tokens : sequence of arrays
+        The token ids of all texts that are encoded in this context, (L,) each.
     """
-    pad = words.padding_idx
-    here = np.unique(np.concatenate([*tokens, np.array([] if pad is None else [pad], dtype=np.int32)]))
-    known = torch.from_numpy(here.astype(np.int64)).to(words.weight.device)
-    table = words.weight[known]  # (words of the batch, D)
-    pad_here = None if pad is None else int(np.searchsorted(here, pad))
+    pad_id = embedding.padding_idx
+    distinct = np.unique(np.concatenate([*tokens, np.array([] if pad_id is None else [pad_id], dtype=np.int32)]))
+    ids = torch.from_numpy(distinct.astype(np.int64)).to(embedding.weight.device)  # (W,), sorted
+    table = embedding.weight[ids]  # (W, D)
+    pad_row = None if pad_id is None else int(np.searchsorted(distinct, pad_id))
 
-    def look_up(ids: Tensor) -> Tensor:
-        return F.embedding(torch.searchsorted(known, ids), table, padding_idx=pad_here)
+    def look_up(input_ids: Tensor) -> Tensor:
+        return F.embedding(torch.searchsorted(ids, input_ids), table, padding_idx=pad_row)
 
-    words.forward = look_up  # type: ignore[method-assign, assignment]
+    embedding.forward = look_up  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
-        del words.forward
+        del embedding.forward
 
 
-def plain_embedding(transformer: nn.Module) -> nn.Embedding | None:
-    """Return a transformer's embedding of words if it does nothing but look them up."""
+def find_word_embedding(transformer: nn.Module) -> nn.Embedding | None:
+    """Return a transformer's word embedding, or None if it does more than look up rows."""
     inner: Any = getattr(transformer, "auto_model", transformer)
-    words = inner.get_input_embeddings() if hasattr(inner, "get_input_embeddings") else None
-    if type(words) is nn.Embedding and words.max_norm is None and not words.scale_grad_by_freq and not words.sparse:
-        return words
-    return None
+    embedding = inner.get_input_embeddings() if hasattr(inner, "get_input_embeddings") else None
+    if type(embedding) is not nn.Embedding:
+        return None
+    is_plain = embedding.max_norm is None and not embedding.scale_grad_by_freq and not embedding.sparse
+    return embedding if is_plain else None

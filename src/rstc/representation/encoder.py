@@ -1,9 +1,10 @@
-"""The sentence encoder Phi: texts to token ids, tokenised once, to embeddings E (N, D) by pooling over the tokens."""
+"""The sentence encoder Phi: texts to token ids, and token ids to embeddings E (N, D) by pooling over the tokens."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,253 +15,287 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rstc.errors import InputError
-from rstc.runtime.device import map_on_cores
-from rstc.representation.fast_dropout import quicken_dropout
-from rstc.representation.split_encoder import Cut
-from rstc.representation.padding import LONGEST_TEXT, TOKENS_A_PIECE, by_length, padded_ids, pieces
-from rstc.representation.embedding_lookup import looked_up_once, plain_embedding
+from rstc.representation.embedding_lookup import find_word_embedding, share_embedding_lookup
+from rstc.representation.fast_dropout import replace_dropout
+from rstc.representation.padding import MAX_BATCH_TOKENS, MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
+from rstc.representation.split_encoder import LayerSplit
+from rstc.runtime.device import parallel_map
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 logger = logging.getLogger("rstc")
 
-TOKENS_A_PIECE_ELSEWHERE = 16384  # a GPU has no core's cache to stay in, and wants more work at a time
-TEXTS_AT_A_TIME = 4096  # texts that are worked on between two reports of progress
+MAX_BATCH_TOKENS_GPU = 16384  # a GPU needs larger batches than a CPU core, whose cache limits them
+CHUNK_TEXTS = 4096  # texts between two reports of progress
+UNLIMITED_TOKENS = 10**6  # tokenizers without a limit report a larger number
 
 TokenIds = NDArray[np.int32]  # of one text, (L,)
-States = NDArray[np.float16]  # what the frozen layers give for one text, (L, D)
-Sequences = Sequence[NDArray[Any]]  # of one kind or the other
-Piece = TypeVar("Piece")
+HiddenStates = NDArray[np.float16]  # of one text at the split, (L, D)
+Sequences = Sequence[NDArray[Any]]  # token ids or hidden states of several texts
+Result = TypeVar("Result")
 
 
 class Encoder(nn.Module):
-    """A transformer with a pooling on top, held as the Sentence-Transformers model that it is saved as.
+    """A Sentence-Transformers model: a transformer followed by pooling.
 
-    Args:
-        model: the Sentence-Transformers model.
-        max_tokens: texts are cut to this many tokens, the special ones included.
-        precision: of the encoder's arithmetic; parameters and embeddings stay in float32.
+    Parameters
+    ----------
+    model : SentenceTransformer
+        The model.
+    max_tokens : int
+        Texts are truncated to this many tokens, the special ones included.
+    precision : torch.dtype
+        The precision of the encoder's arithmetic; parameters and embeddings stay in float32.
     """
 
     def __init__(self, model: SentenceTransformer, max_tokens: int, precision: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.model = model
-        quicken_dropout(model)
-        if max_tokens > _longest_input(self.model):
-            raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {_longest_input(self.model)}")
+        replace_dropout(model)
+        self._max_input_tokens = _max_input_tokens(model)
+        if max_tokens > self._max_input_tokens:
+            raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {self._max_input_tokens}")
         self.max_tokens, self.precision = max_tokens, precision
-        self._longest = _longest_input(self.model)  # before the next line, which tells the tokenizer another length
         self.model.max_seq_length = max_tokens
-        self._pad = self.model.tokenizer.pad_token_id or 0
-        self._learning: Sequence[nn.Module] = [self.model]
-        self._cut: Cut | None = None
+        self._pad_id = self.model.tokenizer.pad_token_id or 0
+        self._trainable_modules: Sequence[nn.Module] = [self.model]
+        self._split: LayerSplit | None = None
 
     @property
     def dim(self) -> int:
-        """D, the length of an embedding."""
+        """D, the dimension of the embeddings."""
         return int(self.model.get_embedding_dimension())
 
     @property
+    def hidden_dim(self) -> int:
+        """The dimension of the transformer's hidden states."""
+        return int(self.model[0].get_embedding_dimension())
+
+    @property
     def device(self) -> torch.device:
-        """Where the encoder computes."""
+        """The device on which the encoder computes."""
         return torch.device(self.model.device)
 
     @property
-    def is_cut(self) -> bool:
-        """Whether there are frozen layers whose output can be kept."""
-        return self._cut is not None
+    def is_split(self) -> bool:
+        """Whether there are frozen layers whose hidden states can be cached."""
+        return self._split is not None
 
     @property
-    def learns(self) -> bool:
-        """Whether any of its layers learns."""
-        return bool(self._learning)
+    def is_trainable(self) -> bool:
+        """Whether any of the layers is trainable."""
+        return bool(self._trainable_modules)
 
-    @property
-    def state_dim(self) -> int:
-        """The length of what the transformer says of a token."""
-        return int(self.model[0].get_embedding_dimension())
+    def tokenize(self, texts: Sequence[str], max_tokens: int | None = None) -> list[TokenIds]:
+        """Return the token ids of each text, without padding.
 
-    def tokenize(self, texts: Sequence[str], most: int | None = None) -> list[TokenIds]:
-        """Return each text's token ids, cut to `most`, as a rule `max_tokens`, not padded."""
-        most = min(most or self.max_tokens, self._longest)
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        max_tokens : int, optional
+            Texts are truncated to this many tokens, or to as many as the transformer reads; None: `self.max_tokens`.
+        """
+        max_length = min(max_tokens or self.max_tokens, self._max_input_tokens)
         tokens: list[TokenIds] = []
-        for start in range(0, len(texts), TEXTS_AT_A_TIME):  # a tokenizer's own notes on a text take a kilobyte or two
-            some = [text[:LONGEST_TEXT] for text in texts[start : start + TEXTS_AT_A_TIME]]
-            ids = self.model.tokenizer(some, truncation=True, max_length=most)["input_ids"]
+        for start in range(0, len(texts), CHUNK_TEXTS):  # a tokenizer's output takes 1 to 2 KB per text
+            chunk = [text[:MAX_TEXT_CHARS] for text in texts[start : start + CHUNK_TEXTS]]
+            ids = self.model.tokenizer(chunk, truncation=True, max_length=max_length)["input_ids"]
             tokens += [np.asarray(row, dtype=np.int32) for row in ids]
         return tokens
 
     def forward(self, sequences: Sequences) -> Tensor:
-        """Return the embeddings (B, D) of texts, in their order, from their token ids or the frozen layers' states.
+        """Return the embeddings (B, D) of texts by their token ids or by the hidden states at the split.
 
-        Where layers are frozen, what they give is rounded to half precision before the others see it, whether it was
-        kept or not: so a text's embedding is the same in training and in prediction.
+        Hidden states at the split are rounded to half precision, cached or not, so that a text has the same embedding
+        in training and in prediction.
         """
-        if self._cut is not None and sequences[0].ndim == 1:
-            sequences = self.frozen_states(sequences)
-        order = by_length(sequences)
-        with self._prepared(sequences):
-            parts = self._in_pieces(self._encode, order, sequences)
-        back = torch.from_numpy(np.argsort(order, kind="stable"))
-        return torch.cat(parts)[back.to(parts[0].device)]
-
-    def _prepared(self, sequences: Sequences) -> AbstractContextManager[None]:
-        """Make the model ready for the pieces of one call."""
-        if self._cut is not None:
-            return self._cut.entering()
-        words = plain_embedding(self.model[0]) if torch.is_grad_enabled() else None
-        return nullcontext() if words is None else looked_up_once(words, sequences)
+        if self._split is not None and sequences[0].ndim == 1:
+            sequences = self.run_frozen_layers(sequences)
+        order = sort_by_length(sequences)
+        with self._forward_context(sequences):
+            batches = self._map_batches(self._embed_batch, order, sequences)
+        inverse = torch.from_numpy(np.argsort(order, kind="stable"))
+        return torch.cat(batches)[inverse.to(batches[0].device)]
 
     @torch.no_grad()
-    def frozen_states(self, tokens: Sequence[TokenIds]) -> list[States]:
-        """Return what the frozen layers give for tokenised texts, in half precision."""
+    def run_frozen_layers(self, tokens: Sequence[TokenIds]) -> list[HiddenStates]:
+        """Return the hidden states (L, D) of tokenised texts at the split, in half precision."""
         if not tokens:
             return []
-        assert self._cut is not None
-        order = by_length(tokens)
-        with self._cut.parting():
-            parts = self._in_pieces(self._freeze, order, tokens)
-        found = [states for part in parts for states in part]
-        return [found[i] for i in np.argsort(order, kind="stable")]
+        assert self._split is not None
+        with self._split.stop_at_split():
+            return self._map_texts(self._run_frozen_batch, tokens)
 
     @torch.no_grad()
-    def token_states(self, tokens: Sequence[TokenIds]) -> list[NDArray[np.float32]]:
-        """Return what the transformer says of each token of tokenised texts, (L, D) each, in evaluation mode."""
+    def embed_tokens(self, tokens: Sequence[TokenIds]) -> list[NDArray[np.float32]]:
+        """Return the transformer's last hidden states (L, D) of tokenised texts, in evaluation mode."""
         self.eval()
-        order = by_length(tokens)
-        parts = self._in_pieces(self._read, order, tokens) if len(tokens) else []
-        found = [states for part in parts for states in part]
-        return [found[i] for i in np.argsort(order, kind="stable")]
-
-    def _read(self, tokens: Sequences) -> list[NDArray[np.float32]]:
-        """Run the transformer on a few texts of similar length, padded to the longest."""
-        with self._autocast():
-            states = self.model[0](self._padded_ids(tokens))["token_embeddings"].float().cpu().numpy()  # (B, L, D)
-        return [states[row, : len(text)].copy() for row, text in enumerate(tokens)]
-
-    def _encode(self, sequences: Sequences) -> Tensor:
-        """Embed a few texts of similar length, padded to the longest."""
-        with self._autocast():
-            if self._cut is not None:
-                return self._cut.upper(*self._padded_states(sequences)).float()
-            E: Tensor = self.model(self._padded_ids(sequences))["sentence_embedding"]
-            return E.float()
-
-    def _freeze(self, tokens: Sequences) -> list[States]:
-        """Run the frozen layers on a few texts of similar length, padded to the longest."""
-        assert self._cut is not None
-        with self._autocast():
-            states = self._cut.lower(self._padded_ids(tokens)).cpu().numpy()  # (B, L, D)
-        return [states[row, : len(text)].copy() for row, text in enumerate(tokens)]
-
-    def _in_pieces(
-        self, work: Callable[[Sequences], Piece], order: NDArray[np.int64], sequences: Sequences
-    ) -> list[Piece]:
-        """Return what `work` makes of the sequences, a piece of similar lengths at a time, in the given order."""
-        on_cpu = self.device.type == "cpu"
-        most = TOKENS_A_PIECE if on_cpu else TOKENS_A_PIECE_ELSEWHERE
-        parts = [[sequences[i] for i in piece] for piece in pieces(order, sequences, most)]
-        if torch.is_grad_enabled() or not on_cpu:
-            return [work(part) for part in parts]
-        return map_on_cores(torch.no_grad()(work), parts)
-
-    def _padded_ids(self, tokens: Sequences) -> dict[str, Tensor]:
-        ids, mask = padded_ids(tokens, self._pad)
-        features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
-        return {name: value.to(self.device) for name, value in features.items()}
-
-    def _padded_states(self, sequences: Sequences) -> tuple[Tensor, Tensor]:
-        longest = max(map(len, sequences))
-        states = np.zeros((len(sequences), longest, sequences[0].shape[1]), dtype=np.float16)  # (B, L, D)
-        mask = np.zeros((len(sequences), longest), dtype=np.int64)
-        for row, text in enumerate(sequences):
-            states[row, : len(text)] = text
-            mask[row, : len(text)] = 1
-        return torch.from_numpy(states).to(self.device), torch.from_numpy(mask).to(self.device)
-
-    def _autocast(self) -> torch.autocast:
-        lower = self.precision != torch.float32
-        return torch.autocast(self.device.type, dtype=self.precision if lower else None, enabled=lower)
+        return self._map_texts(self._embed_tokens_batch, tokens) if len(tokens) else []
 
     @torch.inference_mode()
     def embed(
         self,
         tokens: Sequence[TokenIds],
         progress: Callable[[int, int], None] | None = None,
-        states_of: Callable[[Sequence[TokenIds]], Sequence[States]] | None = None,
+        get_states: Callable[[Sequence[TokenIds]], Sequence[HiddenStates]] | None = None,
     ) -> Tensor:
-        """Return the embeddings (N, D) of any number of tokenised texts, in evaluation mode; equal ones once.
+        """Return the embeddings (N, D) of tokenised texts in evaluation mode; equal texts are encoded once.
 
-        Args:
-            tokens: the tokenised texts.
-            progress: called with how many are done and how many there are.
-            states_of: gives the frozen layers' output, where it is kept.
+        Parameters
+        ----------
+        tokens : sequence of arrays
+            The token ids of the texts, (L,) each.
+        progress : callable, optional
+            Called with the number of encoded and of all distinct texts.
+        get_states : callable, optional
+            Returns the hidden states at the split, for example `HiddenStateCache.get`; None: they are computed.
         """
         self.eval()
-        position: dict[bytes, int] = {}
-        where = np.array([position.setdefault(row.tobytes(), len(position)) for row in tokens], dtype=np.int64)
-        distinct = [np.frombuffer(key, dtype=np.int32) for key in position]
-        order = by_length(distinct)
+        distinct_ids: dict[bytes, int] = {}
+        inverse = np.array(
+            [distinct_ids.setdefault(row.tobytes(), len(distinct_ids)) for row in tokens], dtype=np.int64
+        )
+        distinct = [np.frombuffer(key, dtype=np.int32) for key in distinct_ids]
+        first_row = np.zeros(len(distinct), dtype=np.int64)  # first row of each distinct text
+        first_row[inverse[::-1]] = np.arange(len(tokens))[::-1]
+        order = sort_by_length(distinct)
         E = torch.empty(len(tokens), self.dim)
-        first = np.zeros(len(distinct), dtype=np.int64)  # where each distinct text stands first
-        first[where[::-1]] = np.arange(len(tokens))[::-1]
-        for start in range(0, len(order), TEXTS_AT_A_TIME):
-            chosen = order[start : start + TEXTS_AT_A_TIME]
-            texts = [distinct[i] for i in chosen]
-            E[torch.from_numpy(first[chosen])] = self(states_of(texts) if states_of else texts).cpu()
+        for start in range(0, len(order), CHUNK_TEXTS):
+            chunk = order[start : start + CHUNK_TEXTS]
+            texts = [distinct[i] for i in chunk]
+            E[torch.from_numpy(first_row[chunk])] = self(get_states(texts) if get_states else texts).cpu()
             if progress:
-                progress(min(start + TEXTS_AT_A_TIME, len(order)), len(order))
-        again = np.flatnonzero(first[where] != np.arange(len(tokens)))
-        for rows in np.array_split(again, len(again) // TEXTS_AT_A_TIME + 1):
-            E[torch.from_numpy(rows)] = E[torch.from_numpy(first[where[rows]])]
+                progress(min(start + CHUNK_TEXTS, len(order)), len(order))
+        duplicates = np.flatnonzero(first_row[inverse] != np.arange(len(tokens)))
+        for rows in np.array_split(duplicates, len(duplicates) // CHUNK_TEXTS + 1):
+            E[torch.from_numpy(rows)] = E[torch.from_numpy(first_row[inverse[rows]])]
         return E
 
     def train_layers(self, layers: int | str) -> None:
-        """Let only the last `layers` transformer layers learn, or "all" parameters, or with 0 none."""
-        self._learning, self._cut = [self.model], None
+        """Make only the last `layers` transformer layers trainable, all parameters with "all", or none with 0."""
+        self._trainable_modules, self._split = [self.model], None
         if layers != "all":
-            cut = Cut(self.model, int(layers))
-            self._learning = cut.learning
+            split = LayerSplit(self.model, int(layers))
+            self._trainable_modules = split.trainable_layers
             self.eval()
-            if cut.works(self._padded_ids(self.tokenize(["a text", "and another one"]))):
-                self._cut = cut
+            if split.matches_whole_model(self._pad_token_ids(self.tokenize(["a text", "and another one"]))):
+                self._split = split
             else:
-                logger.warning("this encoder's layers cannot be run apart: every step runs the frozen ones too")
+                logger.warning("the encoder cannot be split into layers; the frozen layers run in every step")
         self.requires_grad_(False)
-        for module in self._learning:
+        for module in self._trainable_modules:
             module.requires_grad_(True)
 
     def train(self, mode: bool = True) -> Encoder:
-        """Switch the layers that learn to training mode; the frozen ones stay as in evaluation, without dropout."""
+        """Switch the trainable layers to training mode; the frozen ones stay in evaluation mode, without dropout."""
         super().train(False)
-        for module in self._learning:
+        for module in self._trainable_modules:
             module.train(mode)
         return self
 
     def save(self, folder: Path) -> None:
         """Write the encoder in Sentence-Transformers layout."""
-        with quiet():
+        with silence_transformers():
             self.model.save(str(folder), create_model_card=False)
+
+    def _forward_context(self, sequences: Sequences) -> AbstractContextManager[None]:
+        """Return the context in which the batches of one forward pass run."""
+        if self._split is not None:
+            return self._split.start_at_split()
+        embedding = find_word_embedding(self.model[0]) if torch.is_grad_enabled() else None
+        return nullcontext() if embedding is None else share_embedding_lookup(embedding, sequences)
+
+    def _map_texts(
+        self, function: Callable[[Sequences], list[NDArray[Any]]], tokens: Sequence[TokenIds]
+    ) -> list[NDArray[Any]]:
+        """Apply `function` to batches of texts, and return its arrays in the order of the texts."""
+        order = sort_by_length(tokens)
+        arrays = [array for batch in self._map_batches(function, order, tokens) for array in batch]
+        return [arrays[i] for i in np.argsort(order, kind="stable")]
+
+    def _map_batches(
+        self, function: Callable[[Sequences], Result], order: NDArray[np.int64], sequences: Sequences
+    ) -> list[Result]:
+        """Apply `function` to batches of sequences of similar length; without gradients, in parallel on a CPU."""
+        on_cpu = self.device.type == "cpu"
+        max_tokens = MAX_BATCH_TOKENS if on_cpu else MAX_BATCH_TOKENS_GPU
+        batches = [[sequences[i] for i in batch] for batch in split_into_batches(order, sequences, max_tokens)]
+        if torch.is_grad_enabled() or not on_cpu:
+            return [function(batch) for batch in batches]
+        return parallel_map(torch.no_grad()(function), batches)
+
+    def _embed_batch(self, sequences: Sequences) -> Tensor:
+        """Return the embeddings of a batch."""
+        with self._autocast():
+            if self._split is not None:
+                return self._split.run_upper(*self._pad_states(sequences)).float()
+            E: Tensor = self.model(self._pad_token_ids(sequences))["sentence_embedding"]
+            return E.float()
+
+    def _run_frozen_batch(self, tokens: Sequences) -> list[NDArray[Any]]:
+        """Return the hidden states of a batch at the split."""
+        assert self._split is not None
+        with self._autocast():
+            states = self._split.run_lower(self._pad_token_ids(tokens)).cpu().numpy()  # (B, L, D)
+        return [states[row, : len(text)].copy() for row, text in enumerate(tokens)]
+
+    def _embed_tokens_batch(self, tokens: Sequences) -> list[NDArray[Any]]:
+        """Return the transformer's last hidden states of a batch."""
+        with self._autocast():
+            states = self.model[0](self._pad_token_ids(tokens))["token_embeddings"].float().cpu().numpy()  # (B, L, D)
+        return [states[row, : len(text)].copy() for row, text in enumerate(tokens)]
+
+    def _pad_token_ids(self, tokens: Sequences) -> dict[str, Tensor]:
+        """Return padded token ids and their attention mask as the model's input features."""
+        ids, mask = pad_ids(tokens, self._pad_id)
+        features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+        return {name: value.to(self.device) for name, value in features.items()}
+
+    def _pad_states(self, sequences: Sequences) -> tuple[Tensor, Tensor]:
+        """Return padded hidden states (B, L, D) and their attention mask (B, L)."""
+        length = max(map(len, sequences))
+        states = np.zeros((len(sequences), length, sequences[0].shape[1]), dtype=np.float16)
+        mask = np.zeros((len(sequences), length), dtype=np.int64)
+        for row, text in enumerate(sequences):
+            states[row, : len(text)] = text
+            mask[row, : len(text)] = 1
+        return torch.from_numpy(states).to(self.device), torch.from_numpy(mask).to(self.device)
+
+    def _autocast(self) -> torch.autocast:
+        """Return the context that computes in the encoder's precision."""
+        enabled = self.precision != torch.float32
+        return torch.autocast(self.device.type, dtype=self.precision if enabled else None, enabled=enabled)
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Keep transformers' progress bars and notices from what a caller shows, for as long as this lasts."""
+def silence_transformers() -> Iterator[None]:
+    """Silence the progress bars and warnings of transformers."""
     from transformers.utils import logging
 
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    verbosity, had_progress_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         yield
     finally:
         logging.set_verbosity(verbosity)
-        if bars:
+        if had_progress_bar:
             logging.enable_progress_bar()
 
 
-def _longest_input(model: SentenceTransformer) -> int:
-    """Return how many tokens the transformer has positions for, as far as it or its tokenizer says."""
+def fingerprint_weights(named_weights: Iterable[tuple[str, Tensor]]) -> str:
+    """Return a hash of names and values of weights, 32 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for name, values in named_weights:
+        digest.update(name.encode())
+        digest.update(values.detach().cpu().numpy().data)
+    return digest.hexdigest()[:32]
+
+
+def _max_input_tokens(model: SentenceTransformer) -> int:
+    """Return the largest number of input tokens, by the transformer's configuration and its tokenizer."""
     positions = getattr(getattr(model[0], "config", None), "max_position_embeddings", 0)
-    return min((n for n in (positions, model.tokenizer.model_max_length) if n and 0 < n < 10**6), default=10**6)
+    limits = (positions, model.tokenizer.model_max_length)
+    return min((limit for limit in limits if limit and 0 < limit < UNLIMITED_TOKENS), default=UNLIMITED_TOKENS)

@@ -1,4 +1,4 @@
-"""Teach the clustering network alone, the encoder fixed: labels that were found beside it become what it predicts."""
+"""Training of the cluster head alone on fixed embeddings, so that it predicts labels found outside the network."""
 
 from __future__ import annotations
 
@@ -7,71 +7,107 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-MOST_STEPS = 3000
-STEPS_BETWEEN_LOOKS = 25
-ROWS_A_PIECE = 8192  # of predictions that are held at a time
-ALMOST_ALL = 0.98  # of the clusters
+MAX_STEPS = 3000
+EVALUATION_INTERVAL = 25  # steps
+BLOCK_ROWS = 8192  # embeddings predicted at a time
+MIN_CLUSTER_SHARE = 0.98  # share of the clusters that must be predicted at the end of the warm-up
 
-BY_HEART = 0.995  # of the labels
-BY_HEART_BATCH = 500
-BY_HEART_LR = 1e-3
-STEPS_WITHOUT_PROGRESS = 500
+FIT_ACCURACY = 0.995
+FIT_BATCH_SIZE = 500
+FIT_LR = 1e-3
+FIT_PATIENCE = 500  # steps without improvement after which training stops
 
 
-def give_head_start(
-    head: nn.Module, E: Tensor, labels: Tensor, goal: float, batch_size: int, lr: float, rng: np.random.Generator
+def warm_up_head(
+    head: nn.Module,
+    E: Tensor,
+    labels: Tensor,
+    target_accuracy: float,
+    batch_size: int,
+    lr: float,
+    rng: np.random.Generator,
 ) -> None:
-    """Teach a head (B, D) -> (B, C) the labels (N,) of embeddings (N, D) just long enough.
+    """Train a head until it predicts a share of the labels correctly, and predicts nearly all clusters.
 
-    A transport from a network that knows nothing yet follows it into collapse; from one that knows its labels by heart
-    it changes nothing. So it learns until it agrees with a share of the labels, the goal, and predicts all but a few
-    clusters.
+    The transport of an untrained network's predictions collapses, and that of a network that fits its labels perfectly
+    changes nothing. The warm-up ends between the two.
+
+    Parameters
+    ----------
+    head : nn.Module
+        Maps embeddings (B, D) to logits (B, C); trained in place.
+    E : Tensor of shape (N, D)
+        Embeddings.
+    labels : Tensor of shape (N,)
+        Their labels.
+    target_accuracy : float
+        Accuracy at which the warm-up ends; 0 skips it.
+    batch_size : int
+        Number of texts per step.
+    lr : float
+        Learning rate of Adam.
+    rng : numpy.random.Generator
+        Draws the batches.
     """
     optimizer = torch.optim.Adam(head.parameters(), lr=lr)
-    for step in range(MOST_STEPS if goal else 0):
-        if step % STEPS_BETWEEN_LOOKS == 0:
-            found = _predicted(head, E)
-            agree = (found == labels).float().mean() >= goal
-            if agree and len(found.unique()) >= ALMOST_ALL * len(labels.unique()):
+    for step in range(MAX_STEPS if target_accuracy else 0):
+        if step % EVALUATION_INTERVAL == 0:
+            predicted = _predict(head, E)
+            is_accurate = (predicted == labels).float().mean() >= target_accuracy
+            if is_accurate and len(predicted.unique()) >= MIN_CLUSTER_SHARE * len(labels.unique()):
                 break
             head.train()
-        _learn(head, optimizer, E, labels, torch.from_numpy(rng.integers(len(E), size=batch_size)))
+        _take_step(head, optimizer, E, labels, torch.from_numpy(rng.integers(len(E), size=batch_size)))
 
 
-def teach_by_heart(head: nn.Module, E: Tensor, labels: Tensor, rng: np.random.Generator) -> None:
-    """Teach a head (B, D) -> (B, C) all but a few of the labels (N,) of embeddings (N, D), and every cluster.
+def fit_head(head: nn.Module, E: Tensor, labels: Tensor, rng: np.random.Generator) -> None:
+    """Train a head until it predicts nearly all labels correctly, and predicts every cluster.
 
-    For labels that are a result already: whatever the head does not learn of them is lost. So dropout, which would make
-    it forget, is off. If it then lacks some clusters, it goes on, and half of what it sees is of those. It gives up
-    where nothing helps, as with equal texts of different labels.
+    Labels that the head does not reproduce are lost, so dropout is off. If some clusters are then never predicted,
+    training continues with half of each batch drawn from these clusters. It stops if there is no improvement, for
+    example because equal texts have different labels.
+
+    Parameters
+    ----------
+    head : nn.Module
+        Maps embeddings (B, D) to logits (B, C); trained in place.
+    E : Tensor of shape (N, D)
+        Embeddings.
+    labels : Tensor of shape (N,)
+        Their labels.
+    rng : numpy.random.Generator
+        Draws the batches.
     """
-    optimizer = torch.optim.Adam(head.parameters(), lr=BY_HEART_LR)
-    half = BY_HEART_BATCH // 2
-    look = max(STEPS_BETWEEN_LOOKS, len(E) // BY_HEART_BATCH)  # a look at all texts costs as much as many steps
-    for clusters_only, goal in ((False, BY_HEART), (True, 0)):
-        best, best_step = -np.inf, 0
-        for step in range(MOST_STEPS):
-            if step % look == 0:
-                found = _predicted(head, E)
-                missing = torch.isin(labels, found, invert=True).nonzero()[:, 0]
-                reached = -float(len(missing)) if clusters_only else (found == labels).float().mean().item()
-                if reached > best:
-                    best, best_step = reached, step
-                if reached >= goal or step - best_step >= STEPS_WITHOUT_PROGRESS:
+    optimizer = torch.optim.Adam(head.parameters(), lr=FIT_LR)
+    half = FIT_BATCH_SIZE // 2
+    interval = max(EVALUATION_INTERVAL, len(E) // FIT_BATCH_SIZE)  # predicting all texts costs as much as many steps
+    for missing_clusters_only, target in ((False, FIT_ACCURACY), (True, 0)):
+        best_score, best_step = -np.inf, 0
+        for step in range(MAX_STEPS):
+            if step % interval == 0:
+                predicted = _predict(head, E)
+                missing = torch.isin(labels, predicted, invert=True).nonzero()[:, 0]  # texts of clusters not predicted
+                accuracy = (predicted == labels).float().mean().item()
+                score = -float(len(missing)) if missing_clusters_only else accuracy
+                if score > best_score:
+                    best_score, best_step = score, step
+                if score >= target or step - best_step >= FIT_PATIENCE:
                     break
-            batch = torch.from_numpy(rng.integers(len(E), size=BY_HEART_BATCH))
-            if clusters_only:
+            batch = torch.from_numpy(rng.integers(len(E), size=FIT_BATCH_SIZE))
+            if missing_clusters_only:
                 batch[:half] = missing[torch.from_numpy(rng.integers(len(missing), size=half))]
-            _learn(head, optimizer, E, labels, batch)
+            _take_step(head, optimizer, E, labels, batch)
 
 
 @torch.no_grad()
-def _predicted(head: nn.Module, E: Tensor) -> Tensor:
+def _predict(head: nn.Module, E: Tensor) -> Tensor:
+    """Predict the cluster of each embedding, (N,), in evaluation mode."""
     head.eval()
-    return torch.cat([head(piece.to(_device(head))).argmax(1).cpu() for piece in E.split(ROWS_A_PIECE)])
+    return torch.cat([head(block.to(_device(head))).argmax(1).cpu() for block in E.split(BLOCK_ROWS)])
 
 
-def _learn(head: nn.Module, optimizer: torch.optim.Optimizer, E: Tensor, labels: Tensor, batch: Tensor) -> None:
+def _take_step(head: nn.Module, optimizer: torch.optim.Optimizer, E: Tensor, labels: Tensor, batch: Tensor) -> None:
+    """Take an optimizer step on the rows of a batch."""
     device = _device(head)
     loss = F.cross_entropy(head(E[batch].to(device)), labels[batch].to(device))
     optimizer.zero_grad()

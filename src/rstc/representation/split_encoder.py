@@ -1,8 +1,8 @@
-"""The encoder cut in two: the lower layers, which stay as they are, and the upper ones, which learn.
+"""The encoder split in two: frozen lower layers, whose output can be cached, and trainable upper layers.
 
-The two parts run apart, so that what the lower one gives can be kept. No architecture is spelled out here: the lower
-part is the model's own forward pass, left at the layer above the cut; the upper part is the same pass with the layers
-below the cut handing on what they get, and the kept states slipped in above them.
+The split works for any architecture. The lower part is the model's own forward pass, stopped by a hook at the first
+trainable layer. The upper part is the same pass with the frozen layers replaced by the identity, and the hidden states
+injected by a hook in front of the first trainable layer.
 """
 
 from __future__ import annotations
@@ -14,56 +14,70 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from rstc.errors import InputError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-HALF_MAX = torch.finfo(torch.float16).max
+FLOAT16_MAX = torch.finfo(torch.float16).max
+MAX_RELATIVE_ERROR = 0.01  # of the two parts against the whole model; half precision is good to a thousandth
 
-# While a part runs apart, the model's layers behave differently, for whoever uses them: one caller at a time.
-_one_at_a_time = threading.RLock()
-_mine = threading.local()  # the states that this thread's pass is entered with
+# Hooks change the layers for all threads, so that only one thread may register them at a time.
+_hook_lock = threading.RLock()
+_local = threading.local()  # hidden states at which the forward pass of this thread starts
 
 
-class Cut:
-    """A Sentence-Transformers model whose last `learning` transformer layers run apart from what is below.
+class LayerSplit:
+    """A Sentence-Transformers model whose last transformer layers run separately from the layers below.
 
-    With no learning layer the cut is above the transformer: the upper part is the pooling alone. Passes through a part
-    are made inside `parting` or `entering`, by the thread that opened it or by workers of its.
+    Without trainable layers, the split is above the transformer: the upper part is the pooling alone. `run_lower` is
+    called inside `stop_at_split`, and `run_upper` inside `start_at_split`, by the thread that entered it or by workers
+    of that thread.
+
+    Parameters
+    ----------
+    model : SentenceTransformer
+        The model.
+    n_trainable : int
+        Number of trainable layers, which are the last ones of the transformer.
+
+    Attributes
+    ----------
+    frozen_layers, trainable_layers : list of nn.Module
+        The transformer layers below and above the split.
     """
 
-    def __init__(self, model: SentenceTransformer, learning: int) -> None:
-        layers = list(transformer_layers(model))
-        if learning > len(layers):
-            raise InputError(f"trainable_layers={learning}, but the encoder has {len(layers)} layers")
+    def __init__(self, model: SentenceTransformer, n_trainable: int) -> None:
+        layers = list(find_transformer_layers(model))
+        if n_trainable > len(layers):
+            raise InputError(f"trainable_layers={n_trainable}, but the encoder has {len(layers)} layers")
         self._model = model
-        self.frozen, self.learning = layers[: len(layers) - learning], layers[len(layers) - learning :]
-        self._gives_tuple = False
+        split = len(layers) - n_trainable
+        self.frozen_layers, self.trainable_layers = layers[:split], layers[split:]
+        self._layers_return_tuple = False
 
     @torch.no_grad()
-    def lower(self, features: dict[str, Tensor]) -> Tensor:
-        """Return the states (B, L, D) that arrive at the cut, in half precision."""
+    def run_lower(self, features: dict[str, Tensor]) -> Tensor:
+        """Return the hidden states (B, L, D) at the split, in half precision."""
         states: Tensor
-        if not self.learning:
+        if not self.trainable_layers:
             states = self._model[0](features.copy())["token_embeddings"]
         else:
             try:
                 self._model(features.copy())
-            except _AtCut as arrived:
-                states = arrived.states
+            except _SplitReached as reached:
+                states = reached.states
             else:
-                raise RuntimeError("the model's forward pass does not come through its list of layers")
-        return states.float().clamp(-HALF_MAX, HALF_MAX).half()
+                raise RuntimeError("the model's forward pass does not run its list of layers")
+        return states.float().clamp(-FLOAT16_MAX, FLOAT16_MAX).half()
 
-    def upper(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the embeddings (B, D) that the upper part makes of states (B, L, D)."""
+    def run_upper(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return the embeddings (B, D) of texts by their hidden states (B, L, D) and attention mask (B, L)."""
         features = {"attention_mask": mask}
-        if self.learning:
-            _mine.states = states.float()
-            features["input_ids"] = torch.zeros_like(mask)  # read by nobody: the embeddings' output is replaced
+        if self.trainable_layers:
+            _local.states = states.float()
+            features["input_ids"] = torch.zeros_like(mask)  # arbitrary: the output of the lower layers is replaced
             E: Tensor = self._model(features)["sentence_embedding"]
             return E
         features["token_embeddings"] = states.float()
@@ -71,94 +85,91 @@ class Cut:
             features = module(features)
         return features["sentence_embedding"]
 
-    def works(self, features: dict[str, Tensor]) -> bool:
-        """Tell whether both parts, one after the other, do what the whole model does."""
+    def matches_whole_model(self, features: dict[str, Tensor]) -> bool:
+        """Check that the two parts in sequence return the embeddings of the whole model."""
         try:
             with torch.no_grad():
                 whole = self._model(features.copy())["sentence_embedding"].float()
-                with self.parting():
-                    states = self.lower(features)
-                with self.entering():
-                    parts = self.upper(states, features["attention_mask"]).float()
-        except Exception:  # whatever a model that is not made this way may raise
+                with self.stop_at_split():
+                    states = self.run_lower(features)
+                with self.start_at_split():
+                    parts = self.run_upper(states, features["attention_mask"]).float()
+        except Exception:  # a model that cannot be split may raise anything
             return False
-        return bool((whole - parts).norm() < 0.01 * whole.norm())  # half precision is good to a thousandth
+        return bool((whole - parts).norm() < MAX_RELATIVE_ERROR * whole.norm())
 
     @contextmanager
-    def parting(self) -> Iterator[None]:
-        """Let passes end at the cut, for `lower`."""
-        with _one_at_a_time, ExitStack() as hooks:
-            if self.learning:
-                hooks.enter_context(_hook(self.learning[0].register_forward_pre_hook(_leave, with_kwargs=True)))
-            if self.learning and self.frozen:
-                hooks.enter_context(_hook(self.frozen[-1].register_forward_hook(self._note_kind)))
+    def stop_at_split(self) -> Iterator[None]:
+        """Stop forward passes at the split, for `run_lower`."""
+        with _hook_lock, ExitStack() as stack:
+            if self.trainable_layers:
+                hook = self.trainable_layers[0].register_forward_pre_hook(_stop_forward, with_kwargs=True)
+                stack.callback(hook.remove)
+            if self.trainable_layers and self.frozen_layers:
+                stack.callback(self.frozen_layers[-1].register_forward_hook(self._record_output_type).remove)
             yield
 
     @contextmanager
-    def entering(self) -> Iterator[None]:
-        """Let passes begin at the cut, for `upper`: the layers below it hand on what they get."""
+    def start_at_split(self) -> Iterator[None]:
+        """Start forward passes at the split, for `run_upper`: the frozen layers return their input."""
 
-        def hand_on(*args: Any, **kwargs: Any) -> Any:
-            return (_states_of(args, kwargs),) if self._gives_tuple else _states_of(args, kwargs)
+        def identity(*args: Any, **kwargs: Any) -> Any:
+            return (_get_states(args, kwargs),) if self._layers_return_tuple else _get_states(args, kwargs)
 
-        with _one_at_a_time, ExitStack() as hooks:
-            if self.learning:
-                hooks.enter_context(_hook(self.learning[0].register_forward_pre_hook(_slip_in, with_kwargs=True)))
-                for layer in self.frozen:
-                    hooks.enter_context(_in_place_of_forward(layer, hand_on))
+        with _hook_lock, ExitStack() as stack:
+            if self.trainable_layers:
+                hook = self.trainable_layers[0].register_forward_pre_hook(_inject_states, with_kwargs=True)
+                stack.callback(hook.remove)
+                for layer in self.frozen_layers:
+                    stack.enter_context(_replace_forward(layer, identity))
             yield
 
-    def _note_kind(self, layer: nn.Module, args: Any, output: Any) -> None:
-        """Note whether layers of this model give their states alone or as the first of several things."""
-        self._gives_tuple = isinstance(output, tuple)
+    def _record_output_type(self, layer: nn.Module, args: Any, output: Any) -> None:
+        """Record whether the model's layers return hidden states alone or as the first item of a tuple."""
+        self._layers_return_tuple = isinstance(output, tuple)
+
+
+def find_transformer_layers(model: SentenceTransformer) -> nn.ModuleList:
+    """Return the transformer's stack of layers: its first list of modules of one type."""
+    for module in model[0].modules():
+        if isinstance(module, nn.ModuleList) and len({type(layer) for layer in module}) == 1:
+            return module
+    raise InputError("trainable_layers needs a transformer with a list of layers; this encoder has none: use 'all'")
 
 
 @contextmanager
-def _hook(handle: RemovableHandle) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        handle.remove()
-
-
-@contextmanager
-def _in_place_of_forward(layer: nn.Module, other: Callable[..., Any]) -> Iterator[None]:
-    own = vars(layer).get("forward")
-    layer.forward = other
+def _replace_forward(layer: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
+    """Replace a layer's forward method and restore it at the end."""
+    original = vars(layer).get("forward")
+    layer.forward = forward
     try:
         yield
     finally:
         del layer.forward
-        if own is not None:
-            layer.forward = own
+        if original is not None:
+            layer.forward = original
 
 
-class _AtCut(Exception):  # noqa: N818, it is no error
-    """Leaves a forward pass at the cut."""
+class _SplitReached(Exception):  # noqa: N818, it is no error
+    """Carries the hidden states out of a forward pass that is stopped at the split."""
 
     def __init__(self, states: Tensor) -> None:
         self.states = states
 
 
-def _leave(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    raise _AtCut(_states_of(args, kwargs))
+def _stop_forward(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Stop the forward pass in front of a layer."""
+    raise _SplitReached(_get_states(args, kwargs))
 
 
-def _slip_in(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _inject_states(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Replace the hidden states among a layer's arguments by this thread's."""
     if args:
-        return (_mine.states, *args[1:]), kwargs
-    return args, {**kwargs, "hidden_states": _mine.states}
+        return (_local.states, *args[1:]), kwargs
+    return args, {**kwargs, "hidden_states": _local.states}
 
 
-def _states_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Return the states among a layer's arguments."""
+def _get_states(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """Return the hidden states among a layer's arguments."""
     states: Tensor = args[0] if args else kwargs["hidden_states"]
     return states
-
-
-def transformer_layers(model: SentenceTransformer) -> nn.ModuleList:
-    """Find the stack of layers: the first list of modules of one kind inside the transformer."""
-    for module in model[0].modules():
-        if isinstance(module, nn.ModuleList) and len({type(layer) for layer in module}) == 1:
-            return module
-    raise InputError("trainable_layers needs a transformer with a list of layers; this encoder has none: use 'all'")

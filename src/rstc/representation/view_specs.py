@@ -1,8 +1,12 @@
-"""How views are asked for in one line: "deletion@0.2+typos", or "contextual:roberta-base,contextual:bert-base-uncased".
+"""View specifications: how views are made, in one line, such as "deletion@0.2+typos".
 
-A way to change a text is a name, a model for `contextual`, and a share of the words after an @. Several in a row are
-joined by +. A comma parts view 1 from view 2; without one, both are made in the same way. So a model's name holds none
-of these signs; a function given in Python may do what a recipe cannot say.
+    specification = view ["," view]
+    view          = step ("+" step)*
+    step          = method [":" model] ["@" share]
+
+A step is a method of `VIEW_METHODS`, for `contextual` with a model, and the share of words or tokens that it changes.
+The steps of a view are applied in order. Without a comma, both views are made in the same way. The name of a model must
+not contain these characters. Other views can be made by a function in Python.
 """
 
 from __future__ import annotations
@@ -12,84 +16,111 @@ from difflib import get_close_matches
 
 from rstc.errors import InputError
 
-WAYS = {
+VIEW_METHODS = {
     "virtual": "the text as it is: the encoder's dropout alone makes two views of it",
     "cutoff": "tokens left out on their way through the encoder",
     "deletion": "words left out",
     "swap": "neighbouring words in the other order",
     "typos": "words mistyped",
     "synonyms": "words replaced by near ones in the encoder's space",
-    "learned": "words replaced by what the encoder, taught on these texts, expects in their place",
+    "learned": "words replaced by what the encoder, trained on these texts, expects in their place",
     "contextual": "words replaced by what a masked language model expects (contextual:MODEL)",
     "neighbours": "in the second view, one of the nearest texts",
 }
-WITHOUT_SHARE = ("virtual", "neighbours")
-IN_THE_ENCODER = ("virtual", "cutoff")  # no text is changed
+METHODS_WITHOUT_SHARE = ("virtual", "neighbours")
+ENCODER_METHODS = ("virtual", "cutoff")  # these do not change the text
 DEFAULT_SHARE = 0.1
-TO_WRITE = "deletion"  # what `rstc augment` does unless told otherwise
+DEFAULT_AUGMENT_SPEC = "deletion"  # of `rstc augment`
 
 
 @dataclass(frozen=True)
-class Step:
-    """One way to change a text: its name in WAYS, the share of words or tokens, and the model of `contextual`."""
+class ViewStep:
+    """One step of a view specification.
 
-    way: str
+    Attributes
+    ----------
+    method : str
+        A key of `VIEW_METHODS`.
+    share : float
+        The share of words or tokens that are changed.
+    model : str or None
+        The masked language model of `contextual`.
+    """
+
+    method: str
     share: float = DEFAULT_SHARE
     model: str | None = None
 
 
-Steps = tuple[Step, ...]
+ViewSpec = tuple[ViewStep, ...]  # the steps of one view
 
 
-def read_recipe(recipe: str) -> tuple[Steps, Steps]:
-    """Return the steps to view 1 and to view 2.
+def parse_view_specs(spec: str) -> tuple[ViewSpec, ViewSpec]:
+    """Parse the specification of both views.
 
-    >>> read_recipe("deletion@0.2+typos")[0]
-    (Step(way='deletion', share=0.2, model=None), Step(way='typos', share=0.1, model=None))
-    >>> [step.way for view in read_recipe("neighbours") for step in view]
+    Parameters
+    ----------
+    spec : str
+        One view, or two with a comma between them.
+
+    Returns
+    -------
+    tuple of ViewSpec
+        The steps of view 1 and of view 2.
+
+    Examples
+    --------
+    >>> parse_view_specs("deletion@0.2+typos")[0]
+    (ViewStep(method='deletion', share=0.2, model=None), ViewStep(method='typos', share=0.1, model=None))
+    >>> [step.method for view in parse_view_specs("neighbours") for step in view]
     ['virtual', 'neighbours']
     """
-    views = [read_view(view) for view in recipe.split(",")]
+    views = [parse_view_spec(view) for view in spec.split(",")]
     if len(views) > 2:
-        raise InputError(f"views={recipe!r} describes {len(views)} views; there are two")
-    if len(views) == 1 and any(step.way == "neighbours" for step in views[0]):
-        # Two neighbours of a text may have less to do with each other than either has with it.
-        others = tuple(step for step in views[0] if step.way != "neighbours")
-        views = [others or (Step("virtual"),), views[0]]
+        raise InputError(f"the view specification {spec!r} describes {len(views)} views instead of one or two")
+    if len(views) == 1 and any(step.method == "neighbours" for step in views[0]):
+        # Two neighbours of a text may be less similar to each other than to the text.
+        other_steps = tuple(step for step in views[0] if step.method != "neighbours")
+        views = [other_steps or (ViewStep("virtual"),), views[0]]
     return views[0], views[-1]
 
 
-def read_view(recipe: str) -> Steps:
-    """Return the steps to one view."""
-    if "," in recipe:
-        raise InputError(f"{recipe!r} describes more than one view")
-    steps = [_step(part.strip()) for part in recipe.split("+")]
-    if sum(step.way == "cutoff" for step in steps) > 1:
-        raise InputError(f"{recipe!r} has more than one cutoff")
-    # A text's neighbours are those of the text as it is, so they come before any change.
-    return tuple(sorted(steps, key=lambda step: step.way != "neighbours"))
+def parse_view_spec(spec: str) -> ViewSpec:
+    """Parse the specification of one view."""
+    if "," in spec:
+        raise InputError(f"the view specification {spec!r} describes more than one view")
+    steps = [_parse_step(step.strip()) for step in spec.split("+")]
+    if sum(step.method == "cutoff" for step in steps) > 1:
+        raise InputError(f"the view specification {spec!r} has more than one cutoff")
+    # Neighbours are looked up by the unchanged text, so they come before any change.
+    return tuple(sorted(steps, key=lambda step: step.method != "neighbours"))
 
 
-def _step(part: str) -> Step:
-    """Read one step: name[:model][@share]."""
-    name, share = part, DEFAULT_SHARE
-    before, at, after = part.rpartition("@")
+def _parse_step(step: str) -> ViewStep:
+    """Parse one step: method[:model][@share]."""
+    name, share = step, DEFAULT_SHARE
+    before, at, after = step.rpartition("@")
     if at:
         try:
             name, share = before, float(after)
         except ValueError:
-            raise InputError(f"{part!r} has {after!r} for a share; it must be a number, as in deletion@0.1") from None
-    way, colon, model = name.partition(":")
-    if way not in WAYS:
-        near = get_close_matches(way, WAYS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(WAYS)}"
-        raise InputError(f"{way!r} is no way to make a view; {hint}")
-    if at and way in WITHOUT_SHARE:
-        raise InputError(f"{way} takes no share, got {part!r}")
+            raise InputError(
+                f"the view specification {step!r} has the share {after!r}, which must be a number, as in deletion@0.1"
+            ) from None
+    method, colon, model = name.partition(":")
+    if method not in VIEW_METHODS:
+        matches = get_close_matches(method, VIEW_METHODS, n=1)
+        hint = f"did you mean {matches[0]!r}?" if matches else f"choose from {', '.join(VIEW_METHODS)}"
+        raise InputError(f"{method!r} in a view specification is not a method to make views; {hint}")
+    if at and method in METHODS_WITHOUT_SHARE:
+        raise InputError(f"the view specification {step!r} has a share, but {method} takes no share")
     if not 0 < share < 1:
-        raise InputError(f"{part!r} has the share {share:g}; it must lie between 0 and 1")
-    if way == "contextual" and not model:
-        raise InputError("contextual needs a masked language model: contextual:roberta-base, say; `learned` needs none")
-    if colon and way != "contextual":
-        raise InputError(f"{way} takes no model, got {part!r}")
-    return Step(way, share, model or None)
+        raise InputError(f"the view specification {step!r} has the share {share:g}, which must lie between 0 and 1")
+    if method == "contextual" and not model:
+        raise InputError(
+            "the view specification 'contextual' needs a masked language model, as in contextual:roberta-base; "
+            "'learned' needs none"
+        )
+    if colon and method != "contextual":
+        raise InputError(f"the view specification {step!r} has a model, but {method} takes no model")
+    return ViewStep(method, share, model or None)

@@ -1,7 +1,7 @@
-"""Two views of every text, for the contrasts to pull together.
+"""Two views of every text, X1 and X2, for the losses L_C and L_I.
 
-A view can be made in two places. An augmenter changes the text. A cutoff leaves tokens out of a sequence on its way
-through the encoder. A recipe (recipes.py) names both; ready-made pairs need neither.
+A view can differ from its text in two ways: an augmenter changes the text, and a cutoff leaves out tokens inside the
+encoder. A view specification (view_specs.py) names both. Precomputed pairs need neither.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from numpy.typing import NDArray
 from rstc.errors import InputError
 from rstc.representation.augmenters.base import (
     Augmenter,
+    AugmenterResources,
     Composed,
-    Tools,
+    apply_augmenter,
     as_augmenter,
-    changed,
-    lasts,
-    prepared,
+    is_drawn_once,
+    prepare_augmenter,
 )
 from rstc.representation.augmenters.contextual import ContextualSubstitution, LearnedSubstitution
 from rstc.representation.augmenters.nearest import NearestTexts, Synonyms
-from rstc.representation.augmenters.typos import Typos
-from rstc.representation.augmenters.word_noise import WordDeletion, WordSwap
-from rstc.representation.view_specs import IN_THE_ENCODER, Step, Steps, read_recipe, read_view
+from rstc.representation.augmenters.word_noise import Typos, WordDeletion, WordSwap
+from rstc.representation.view_specs import ENCODER_METHODS, ViewSpec, ViewStep, parse_view_spec, parse_view_specs
 
-TokenSequence = NDArray[Any]  # (L,) ids or (L, D) states
-Mask = NDArray[np.bool_] | slice  # which tokens of a sequence stay
-Pair = tuple[Sequence[str], Sequence[str]]  # the texts of view 1 and view 2
-AskedView = str | Callable[..., Any]  # a recipe, or an augmenter
+TokenSequence = NDArray[Any]  # token ids (L,) or hidden states (L, D)
+TokenMask = NDArray[np.bool_] | slice  # which tokens of a sequence are kept
+ViewPair = tuple[Sequence[str], Sequence[str]]  # the texts of view 1 and view 2
+ViewLike = str | Callable[..., Any]  # a view specification, or an augmenter
 
 
 @dataclass(frozen=True)
 class Cutoff:
-    """Leaves out each token of a sequence with probability `share`; the first and the last, which are special, stay.
+    """Leave out each token of a sequence with probability `share`; the first and the last, which are special, stay.
 
-    Of token ids it leaves out words or parts of them. Of states that come out of frozen layers it leaves out a token
-    whose neighbours have already read it, which is a milder change, and costs no pass through those layers.
+    Applied to token ids, it leaves out words or parts of words. Applied to the hidden states of the frozen layers, it
+    leaves out tokens to which other tokens have already attended: a milder change, which needs no pass through these
+    layers.
 
     >>> Cutoff(0.5)([np.array([2, 10, 11, 12, 13, 3])], np.random.default_rng(0))
     [array([ 2, 13,  3])]
@@ -51,21 +51,22 @@ class Cutoff:
 
     def __call__(self, sequences: Sequence[TokenSequence], rng: np.random.Generator) -> list[TokenSequence]:
         """Return the sequences with tokens left out."""
-        masks = self.masks([len(sequence) for sequence in sequences], rng)
+        masks = self.draw_masks([len(sequence) for sequence in sequences], rng)
         return [sequence[mask] for sequence, mask in zip(sequences, masks, strict=True)]
 
-    def masks(self, lengths: Sequence[int], rng: np.random.Generator) -> list[Mask]:
-        """Draw which tokens stay of sequences of these lengths."""
+    def draw_masks(self, lengths: Sequence[int], rng: np.random.Generator) -> list[TokenMask]:
+        """Draw which tokens are kept of sequences of these lengths."""
         if self.share == 0:
             return [slice(None)] * len(lengths)
-        return [self._drawn(length, rng) for length in lengths]
+        return [self._draw_mask(length, rng) for length in lengths]
 
-    def _drawn(self, length: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        kept = rng.random(length) >= self.share
-        if length > 2 and not kept[1:-1].any():
-            kept[rng.integers(1, length - 1)] = True
-        kept[[0, -1]] = True
-        return np.asarray(kept)
+    def _draw_mask(self, length: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draw which tokens are kept of one sequence: both ends and, if there are others, at least one of these."""
+        keep = rng.random(length) >= self.share
+        if length > 2 and not keep[1:-1].any():
+            keep[rng.integers(1, length - 1)] = True
+        keep[[0, -1]] = True
+        return np.asarray(keep)
 
 
 @dataclass(frozen=True)
@@ -75,142 +76,162 @@ class View:
     augmenter: Augmenter | None = None
     cutoff: Cutoff = Cutoff(0.0)
 
-    def prepared(self, texts: Sequence[str], tools: Tools) -> View:
-        """Return it with an augmenter that has seen what it needs."""
+    def prepare(self, texts: Sequence[str], resources: AugmenterResources) -> View:
+        """Return the view with an augmenter that is prepared for the texts."""
         if self.augmenter is None:
             return self
-        return replace(self, augmenter=prepared(self.augmenter, texts, tools))
+        return replace(self, augmenter=prepare_augmenter(self.augmenter, texts, resources))
 
 
 @dataclass(frozen=True)
-class DrawnViews:
-    """Views that are made: their texts anew in each epoch, unless they are worth keeping; their tokens in each step."""
+class AugmentedViews:
+    """Views that augmenters and cutoffs make of texts.
+
+    Augmenters draw anew in each epoch, unless their result is kept for all epochs; cutoffs draw in each step.
+
+    Attributes
+    ----------
+    texts : sequence of str
+        The texts, (N,).
+    first, second : View
+        How view 1 and view 2 are made.
+    fixed_rngs : pair of numpy generators, optional
+        What the augmenters draw from whose result is kept for all epochs, one for each view; set by `prepare`.
+    """
 
     texts: Sequence[str]
     first: View
     second: View
-    lasting_rng: tuple[np.random.Generator, np.random.Generator] | None = field(default=None, compare=False)
+    fixed_rngs: tuple[np.random.Generator, np.random.Generator] | None = field(default=None, compare=False)
 
     @property
     def changes_texts(self) -> bool:
-        """Whether the texts of the views are other than the texts themselves."""
+        """Whether the texts of the views differ from the texts themselves."""
         return self.first.augmenter is not None or self.second.augmenter is not None
 
     @property
     def fixed(self) -> bool:
         """Whether the texts of the views are the same in every epoch."""
-        return lasts(self.first.augmenter) and lasts(self.second.augmenter)
+        return is_drawn_once(self.first.augmenter) and is_drawn_once(self.second.augmenter)
 
-    def of(self, rows: Sequence[int]) -> DrawnViews:
+    def select(self, rows: Sequence[int]) -> AugmentedViews:
         """Return the views of some of the texts."""
         return replace(self, texts=[self.texts[i] for i in rows])
 
-    def prepared(self, tools: Tools, rng: np.random.Generator) -> DrawnViews:
-        """Return the views with augmenters that have seen what they need.
+    def prepare(self, resources: AugmenterResources, rng: np.random.Generator) -> AugmentedViews:
+        """Return the views with augmenters that are prepared for the texts.
 
-        What lasts is drawn by a generator of its own, one for each view, so that it is the same, and found where it was
-        kept, whatever else is drawn in a run of that seed.
+        Texts that are kept for all epochs are drawn from a generator of each view's own. So they are the same, and
+        found in the cache, whatever else is drawn in a run of that seed.
         """
-        first = self.first.prepared(self.texts, tools)
-        alike = self.second == self.first  # and need not be prepared twice
-        second = first if alike else self.second.prepared(self.texts, tools)
-        own, other = rng.spawn(2)
-        return replace(self, first=first, second=second, lasting_rng=(own, other))
+        first = self.first.prepare(self.texts, resources)
+        second = first if self.second == self.first else self.second.prepare(self.texts, resources)
+        rng1, rng2 = rng.spawn(2)
+        return replace(self, first=first, second=second, fixed_rngs=(rng1, rng2))
 
-    def draw(self, rng: np.random.Generator, last: Pair | None = None) -> Pair:
-        """Return the texts of view 1 and view 2; of the last ones those that are to stay."""
-        first, second = (self._drawn(number, rng, last) for number in (0, 1))
+    def draw(self, rng: np.random.Generator, previous: ViewPair | None = None) -> ViewPair:
+        """Return the texts of view 1 and view 2; a view that is drawn once keeps its `previous` texts."""
+        first, second = (self._draw_view(index, rng, previous) for index in (0, 1))
         return first, second
 
-    def _drawn(self, number: int, rng: np.random.Generator, last: Pair | None) -> Sequence[str]:
+    def _draw_view(self, index: int, rng: np.random.Generator, previous: ViewPair | None) -> Sequence[str]:
         """Return the texts of one view."""
-        augmenter = (self.first, self.second)[number].augmenter
-        if not lasts(augmenter):
-            return changed(augmenter, self.texts, rng)
-        own = self.lasting_rng[number] if self.lasting_rng else rng
-        return last[number] if last else changed(augmenter, self.texts, own)
+        augmenter = (self.first, self.second)[index].augmenter
+        if not is_drawn_once(augmenter):
+            return apply_augmenter(augmenter, self.texts, rng)
+        if previous:
+            return previous[index]
+        return apply_augmenter(augmenter, self.texts, self.fixed_rngs[index] if self.fixed_rngs else rng)
 
-    def masks(self, lengths: Sequence[int], rng: np.random.Generator) -> list[Mask]:
-        """Draw which tokens stay of some texts' first, and then of their second views, of these lengths."""
+    def draw_masks(self, lengths: Sequence[int], rng: np.random.Generator) -> list[TokenMask]:
+        """Draw which tokens are kept of sequences of these lengths, all first views before all second views."""
         half = len(lengths) // 2
-        return self.first.cutoff.masks(lengths[:half], rng) + self.second.cutoff.masks(lengths[half:], rng)
+        return self.first.cutoff.draw_masks(lengths[:half], rng) + self.second.cutoff.draw_masks(lengths[half:], rng)
 
 
 @dataclass(frozen=True)
-class GivenViews:
-    """Ready-made pairs, the same at every draw."""
+class PrecomputedViews:
+    """Pairs of views that were made beforehand, the same at every draw."""
 
     first: Sequence[str]
     second: Sequence[str]
     changes_texts = True
     fixed = True
-    masks = Cutoff(0.0).masks
+    draw_masks = Cutoff(0.0).draw_masks
 
-    def of(self, rows: Sequence[int]) -> GivenViews:
+    def select(self, rows: Sequence[int]) -> PrecomputedViews:
         """Return the views of some of the texts."""
-        return GivenViews([self.first[i] for i in rows], [self.second[i] for i in rows])
+        return PrecomputedViews([self.first[i] for i in rows], [self.second[i] for i in rows])
 
-    def prepared(self, tools: Tools, rng: np.random.Generator) -> GivenViews:
-        """Return the views, for which nothing needs to be prepared."""
+    def prepare(self, resources: AugmenterResources, rng: np.random.Generator) -> PrecomputedViews:
+        """Return the views, which need no preparation."""
         return self
 
-    def draw(self, rng: np.random.Generator, last: Pair | None = None) -> Pair:
+    def draw(self, rng: np.random.Generator, previous: ViewPair | None = None) -> ViewPair:
         """Return the texts of view 1 and view 2."""
         return self.first, self.second
 
 
-Views = DrawnViews | GivenViews
+Views = AugmentedViews | PrecomputedViews
 
 
-def drawn_views(
-    texts: Sequence[str], asked: AskedView | tuple[AskedView, AskedView], folder: Path | None = None
-) -> DrawnViews:
-    """Return views of texts by a recipe or an augmenter, or by one for each view.
+def make_views(
+    texts: Sequence[str], views: ViewLike | tuple[ViewLike, ViewLike], folder: Path | None = None
+) -> AugmentedViews:
+    """Return views of texts by a view specification or an augmenter, or by one for each view.
 
-    What is costly to make is kept in a folder; None: in rstc's part of the user's cache.
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts.
+    views : str, callable or a pair of these
+        How the views are made.
+    folder : Path, optional
+        Where texts that are costly to make are cached; None: in rstc's part of the user's cache.
     """
-    if isinstance(asked, str):
-        first, second = (_view(steps, folder) for steps in read_recipe(asked))
+    if isinstance(views, str):
+        first, second = (_build_view(spec, folder) for spec in parse_view_specs(views))
     else:
-        pair = asked if isinstance(asked, tuple) else (asked, asked)
+        pair = views if isinstance(views, tuple) else (views, views)
         if len(pair) != 2:
-            raise InputError(f"views are made in one way or in two, got {len(pair)}")
-        one, other = pair
-        first, second = _asked(one, folder), _asked(other, folder)
-    return DrawnViews(texts, first, second)
+            raise InputError(f"views must be one view specification or augmenter, or two of them, got {len(pair)}")
+        first, second = (_as_view(view, folder) for view in pair)
+    return AugmentedViews(texts, first, second)
 
 
-def given_views(texts: Sequence[str], first: Sequence[str | None], second: Sequence[str | None]) -> GivenViews:
-    """Return ready-made pairs; where one is missing, the text itself stands in."""
-    return GivenViews(*([made or text for made, text in zip(view, texts, strict=True)] for view in (first, second)))
+def use_precomputed_views(
+    texts: Sequence[str], first: Sequence[str | None], second: Sequence[str | None]
+) -> PrecomputedViews:
+    """Return precomputed pairs as views; a missing view is replaced by the text itself."""
+    return PrecomputedViews(*([v or text for v, text in zip(view, texts, strict=True)] for view in (first, second)))
 
 
-def _asked(view: AskedView, folder: Path | None) -> View:
-    """Return a view by its recipe or its augmenter."""
-    return _view(read_view(view), folder) if isinstance(view, str) else View(as_augmenter(view))
+def _as_view(view: ViewLike, folder: Path | None) -> View:
+    """Return a view by its specification or its augmenter."""
+    return _build_view(parse_view_spec(view), folder) if isinstance(view, str) else View(as_augmenter(view))
 
 
-def _view(steps: Steps, folder: Path | None) -> View:
-    """Return a view by its steps."""
-    augmenters = tuple(_augmenter(step, folder) for step in steps if step.way not in IN_THE_ENCODER)
-    cutoff = next((step.share for step in steps if step.way == "cutoff"), 0.0)
+def _build_view(spec: ViewSpec, folder: Path | None) -> View:
+    """Return a view by the steps of its specification."""
+    augmenters = tuple(_build_augmenter(step, folder) for step in spec if step.method not in ENCODER_METHODS)
+    cutoff = next((step.share for step in spec if step.method == "cutoff"), 0.0)
     if len(augmenters) < 2:
         return View(augmenters[0] if augmenters else None, Cutoff(cutoff))
     return View(Composed(augmenters), Cutoff(cutoff))
 
 
-def _augmenter(step: Step, folder: Path | None) -> Augmenter:
+def _build_augmenter(step: ViewStep, folder: Path | None) -> Augmenter:
     """Return the augmenter of a step."""
-    if step.way == "contextual":
+    if step.method == "contextual":
         return ContextualSubstitution(step.model or "", step.share, folder=folder)
-    if step.way == "learned":
+    if step.method == "learned":
         return LearnedSubstitution(step.share, folder=folder)
-    if step.way == "neighbours":
+    if step.method == "neighbours":
         return NearestTexts()
-    return _BY_SHARE[step.way](step.share)
+    return _AUGMENTERS[step.method](step.share)
 
 
-_BY_SHARE: dict[str, Callable[[float], Augmenter]] = {
+_AUGMENTERS: dict[str, Callable[[float], Augmenter]] = {
     "deletion": WordDeletion,
     "swap": WordSwap,
     "typos": Typos,

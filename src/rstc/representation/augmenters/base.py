@@ -1,8 +1,14 @@
-"""What an augmenter is, how several become one, and how any function of texts becomes one."""
+"""The interface of augmenters, their composition, and the conversion of functions to augmenters.
+
+An augmenter is a callable `(texts, rng) -> texts` with two optional members. `prepare(texts, resources)` returns the
+augmenter that does the work, for one that has to see all texts or the encoder first. `draw_once = True` keeps the
+result for all epochs.
+"""
 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,136 +21,177 @@ from rstc.errors import InputError
 from rstc.representation.encoder import Encoder
 
 Augmenter = Callable[[Sequence[str], np.random.Generator], list[str]]
-Advance = Callable[[int, int], None]  # done, total
-Made = TypeVar("Made")
+ProgressCallback = Callable[[int, int], None]  # done, total
+Resource = TypeVar("Resource")
 
 _GENERATOR_NAMES = ("rng", "generator", "random_state")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_DEPRECATED_HOOKS = {"prepared": "prepare", "lasting": "draw_once"}
 
 
 @dataclass
-class Tools:
-    """What augmenters may need: an encoder, loaded when it is first asked for; a device; a listener; other models."""
+class AugmenterResources:
+    """Resources for the preparation of augmenters.
+
+    Parameters
+    ----------
+    load : callable
+        Returns the encoder; called when an augmenter first uses `encoder`.
+    device : torch.device
+        Where models compute.
+    progress : callable, optional
+        Called with the number of done and of all items.
+    """
 
     load: Callable[[], Encoder]
     device: torch.device
-    advance: Advance | None = None
-    _made: dict[str, Any] = field(default_factory=dict, repr=False)
+    progress: ProgressCallback | None = None
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder."""
+        """The encoder, loaded on first use."""
         return self.load()
 
-    def once(self, name: str, make: Callable[[], Made]) -> Made:
-        """Return what is called so, made when it is first asked for: both views may need the same model."""
-        if name not in self._made:
-            self._made[name] = make()
-        made: Made = self._made[name]
-        return made
+    def get_or_create(self, name: str, create: Callable[[], Resource]) -> Resource:
+        """Return the resource of that name, created on first use: both views may need the same model."""
+        if name not in self._cache:
+            self._cache[name] = create()
+        resource: Resource = self._cache[name]
+        return resource
 
-    def put_away(self) -> None:
-        """Let go of what was made; it is made again if it is asked for."""
-        self._made.clear()
+    def release(self) -> None:
+        """Free the created resources; they are created again on the next use."""
+        self._cache.clear()
 
 
 @runtime_checkable
-class GetsReady(Protocol):
-    """An augmenter that has to see all texts, or a tool, before it changes any."""
+class Preparable(Protocol):
+    """An augmenter that has to see all texts, or a resource, before it changes any text."""
 
-    def prepared(self, texts: Sequence[str], tools: Tools) -> Augmenter:
+    def prepare(self, texts: Sequence[str], resources: AugmenterResources) -> Augmenter:
         """Return the augmenter that does the work."""
 
 
 @dataclass(frozen=True)
 class Composed:
-    """Several augmenters, one after the other."""
+    """Apply several augmenters one after the other.
+
+    Parameters
+    ----------
+    parts : tuple of augmenters
+        Callables of `(texts, rng)` or of `texts` alone, in the order in which they are applied.
+
+    Attributes
+    ----------
+    draw_once : bool
+        Whether the result is kept for all epochs, which holds if it does for any part.
+    """
 
     parts: tuple[Augmenter, ...]
 
     def __post_init__(self) -> None:
-        """Take plain functions too."""
+        """Wrap parts that are plain functions of texts."""
         object.__setattr__(self, "parts", tuple(as_augmenter(part) for part in self.parts))
 
     @property
-    def lasting(self) -> bool:
-        """Whether what it makes is worth keeping for all epochs: if that of any part is."""
-        return any(lasts(part) for part in self.parts)
+    def draw_once(self) -> bool:
+        """Whether the result is kept for all epochs."""
+        return any(is_drawn_once(part) for part in self.parts)
 
-    def prepared(self, texts: Sequence[str], tools: Tools) -> Composed:
-        """Prepare the parts, each for the texts as they are given."""
-        return Composed(tuple(prepared(part, texts, tools) for part in self.parts))
+    def prepare(self, texts: Sequence[str], resources: AugmenterResources) -> Composed:
+        """Prepare each part for the unchanged texts."""
+        return Composed(tuple(prepare_augmenter(part, texts, resources) for part in self.parts))
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
         """Return the texts, changed by each part in turn."""
         for part in self.parts:
-            texts = changed(part, texts, rng)
+            texts = apply_augmenter(part, texts, rng)
         return list(texts)
 
 
 @dataclass(frozen=True)
-class PlainFunction:
-    """A user's function of texts alone: as its result may depend on anything, it is asked once."""
+class FunctionAugmenter:
+    """A user's function of texts alone. It is called once, since its result may depend on anything."""
 
     function: Callable[[list[str]], Sequence[Any]]
-    lasting = True
+    draw_once = True
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
-        """Return what the function makes of the texts."""
+        """Return the result of the function."""
         return list(self.function(list(texts)))
 
 
 def as_augmenter(function: Callable[..., Any]) -> Augmenter:
-    """Return a function of (texts, rng), or of texts alone, as an augmenter.
+    """Return a function of `(texts, rng)`, or of `texts` alone, as an augmenter.
 
-    It takes a generator if its second argument must be given, or is called like one.
+    Parameters
+    ----------
+    function : callable
+        It gets a generator if its second positional parameter has no default or is named `rng`, `generator` or
+        `random_state`.
 
+    Returns
+    -------
+    Augmenter
+        `function` itself, or a `FunctionAugmenter` around it.
+
+    Examples
+    --------
     >>> as_augmenter(lambda texts: [text.upper() for text in texts])(["late"], np.random.default_rng(0))
     ['LATE']
     """
     if not callable(function):
-        raise InputError(f"an augmenter is a function of texts, got {function!r}")
+        raise InputError(f"an augmenter must be a function of texts, got {function!r}")
+    for old, new in _DEPRECATED_HOOKS.items():
+        if hasattr(function, old) and not hasattr(function, new):
+            warnings.warn(
+                f"an augmenter's `{old}` is deprecated, rename it to `{new}`", DeprecationWarning, stacklevel=2
+            )
     try:
-        parameters = [one for one in inspect.signature(function).parameters.values() if one.kind in _POSITIONAL]
-    except ValueError:  # built-in functions may not tell what they take
+        parameters = [p for p in inspect.signature(function).parameters.values() if p.kind in _POSITIONAL]
+    except ValueError:  # some built-in functions have no signature
         parameters = []
     if len(parameters) > 1:
         second = parameters[1]
         if second.default is inspect.Parameter.empty or second.name in _GENERATOR_NAMES:
             return function
-    return PlainFunction(function)
+    return FunctionAugmenter(function)
 
 
-def prepared(augmenter: Augmenter, texts: Sequence[str], tools: Tools) -> Augmenter:
-    """Return an augmenter that has seen what it needs."""
-    return augmenter.prepared(texts, tools) if isinstance(augmenter, GetsReady) else augmenter
+def prepare_augmenter(augmenter: Augmenter, texts: Sequence[str], resources: AugmenterResources) -> Augmenter:
+    """Prepare an augmenter for the texts if it has to be prepared."""
+    if isinstance(augmenter, Preparable):
+        return augmenter.prepare(texts, resources)
+    deprecated: Callable[..., Augmenter] | None = getattr(augmenter, "prepared", None)
+    return augmenter if deprecated is None else deprecated(texts, resources)
 
 
-def lasts(augmenter: Augmenter | None) -> bool:
-    """Whether what an augmenter makes is to be kept for all epochs, rather than made anew in each."""
-    return augmenter is None or bool(getattr(augmenter, "lasting", False))
+def is_drawn_once(augmenter: Augmenter | None) -> bool:
+    """Whether an augmenter's result is kept for all epochs, rather than drawn anew in each."""
+    return augmenter is None or bool(getattr(augmenter, "draw_once", getattr(augmenter, "lasting", False)))
 
 
-def changed(augmenter: Augmenter | None, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """Return a changed version of each text; the text itself stands in where there would be none.
+def apply_augmenter(augmenter: Augmenter | None, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Return a changed version of each text; a text whose version would be empty stays as it is.
 
-    >>> changed(lambda texts, rng: ["", "gone"], ["stays", "goes"], np.random.default_rng(0))
+    >>> apply_augmenter(lambda texts, rng: ["", "gone"], ["stays", "goes"], np.random.default_rng(0))
     ['stays', 'gone']
     """
     if augmenter is None:
         return list(texts)
-    made = augmenter(texts, rng)
-    if len(made) != len(texts):
-        raise InputError(f"the augmenter made {len(made)} texts of {len(texts)}; it must return one for each")
-    for one in made:
-        if not isinstance(one, str):
-            raise InputError(f"the augmenter returned {one!r}, which is not a text")
-    # A lone surrogate is no character; the tokenizer refuses it.
-    made = [one.encode("utf-8", "replace").decode("utf-8") for one in made]
-    return [one if one.strip() else text for one, text in zip(made, texts, strict=True)]
+    versions = augmenter(texts, rng)
+    if len(versions) != len(texts):
+        raise InputError(f"the augmenter returned {len(versions)} texts for {len(texts)}; it must return one for each")
+    for version in versions:
+        if not isinstance(version, str):
+            raise InputError(f"the augmenter returned {version!r}, which is not a text")
+    # Tokenizers refuse lone surrogates, which are no characters.
+    versions = [version.encode("utf-8", "replace").decode("utf-8") for version in versions]
+    return [version if version.strip() else text for version, text in zip(versions, texts, strict=True)]
 
 
 def check_share(share: float) -> None:
-    """Refuse what is no share of words."""
+    """Raise an error if a share of words is not between 0 and 1."""
     if not 0 <= share <= 1:
         raise InputError(f"share={share!r} must lie between 0 and 1")

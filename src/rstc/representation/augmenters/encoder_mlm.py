@@ -1,7 +1,7 @@
-"""A masked model out of the encoder: a light head, tied to its word embeddings, that learns on the user's own texts.
+"""A masked language model made of the encoder: a small head, tied to its word embeddings, trained on the user's texts.
 
-The encoder reads texts with masks and stays as it is. The head turns what it says of a mask into a point among the
-word embeddings; the better a word's embedding agrees with it, the likelier the word is.
+The encoder reads texts with mask tokens and is not trained. The head maps the hidden state of a mask to a point in the
+space of the word embeddings. The logit of a word is the dot product of that point and the word's embedding.
 """
 
 from __future__ import annotations
@@ -16,114 +16,138 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rstc.errors import InputError
-from rstc.runtime.device import seeded
-from rstc.representation.augmenters.base import Advance
-from rstc.representation.augmenters.masked_lm import LONGEST_SEQUENCE, Likely, WholeWords, likeliest_of
+from rstc.representation.augmenters.base import ProgressCallback
+from rstc.representation.augmenters.masked_lm import MAX_SEQUENCE_TOKENS, Candidates, WordVocabulary, top_candidates
+from rstc.representation.embedding_lookup import find_word_embedding
 from rstc.representation.encoder import Encoder, TokenIds
-from rstc.representation.embedding_lookup import plain_embedding
+from rstc.runtime.device import fork_rng
 
-TEXTS_TO_LEARN_FROM = 20_000
-MASKED_SHARE = 0.2  # of the words of a text, while it learns
-LEAST_READINGS, MOST_READINGS = 2, 20  # of each text, with other masks: the more the fewer texts there are
-TEXTS_TO_READ = 5_000  # that a few texts are read again for
-EPOCHS = 3  # of what was read
+MAX_TRAINING_TEXTS = 20_000
+MASKED_SHARE = 0.2  # of the words of a text, in training
+# The encoder reads each text several times with other masks: about TARGET_READINGS texts in all, within these bounds.
+TARGET_READINGS = 5_000
+MIN_ROUNDS, MAX_ROUNDS = 2, 20
+EPOCHS_PER_ROUND = 3
 BATCH_SIZE = 256
-SMALLEST_BATCH = 16  # of few words, so that there are steps enough
-BATCHES = 20  # that words are divided into as long as batches are small
+MIN_BATCH_SIZE = 16  # with few words, for enough optimizer steps
+MIN_BATCHES = 20  # of an epoch, before batches reach BATCH_SIZE
 LEARNING_RATE = 1e-3
-SEED = 0  # what the model says is part of what a text's change depends on, so it is the same for all seeds
-TEXTS_AT_A_TIME = 2048
+SEED = 0  # the same for all seeds of a run: cached views depend on the model
+CHUNK_TEXTS = 2048
 
 
-class OwnModel:
-    """The encoder, and a head that guesses what a mask hides among the words of the texts that it learned on."""
+class EncoderMaskedLM:
+    """The encoder with a head that predicts masked words out of a vocabulary.
 
-    def __init__(self, encoder: Encoder, words: WholeWords) -> None:
-        self._encoder, self._words = encoder, words
-        self._mask_id = int(_tokenizer(encoder).mask_token_id)
-        table = plain_embedding(encoder.model[0])
-        if table is None:
-            raise InputError("this encoder has no plain word embeddings, so it cannot guess words; use another method")
-        self._table = table.weight.detach()[torch.from_numpy(words.ids).to(table.weight.device)].float().cpu()  # (W, H)
-        H, D = self._table.shape[1], encoder.state_dim
+    Parameters
+    ----------
+    encoder : Encoder
+        The encoder, which is not changed.
+    vocabulary : WordVocabulary
+        The words that can be predicted.
+    """
+
+    def __init__(self, encoder: Encoder, vocabulary: WordVocabulary) -> None:
+        self._encoder, self._vocabulary = encoder, vocabulary
+        self._mask_id = int(_get_tokenizer(encoder).mask_token_id)
+        embedding = find_word_embedding(encoder.model[0])
+        if embedding is None:
+            raise InputError(
+                "this encoder has no plain word embeddings, so it cannot predict words; use another method"
+            )
+        ids = torch.from_numpy(vocabulary.ids).to(embedding.weight.device)
+        self._word_embeddings = embedding.weight.detach()[ids].float().cpu()  # (W, H)
+        H, D = self._word_embeddings.shape[1], encoder.hidden_dim
         self.head = nn.Sequential(nn.Linear(D, D), nn.GELU(), nn.LayerNorm(D), nn.Linear(D, H))
-        self.bias = nn.Parameter(torch.zeros(len(words.ids)))
+        self.bias = nn.Parameter(torch.zeros(len(vocabulary.ids)))
 
     @property
-    def mask(self) -> str:
-        """What to write for a word that is to be guessed."""
-        return str(_tokenizer(self._encoder).mask_token)
+    def mask_token(self) -> str:
+        """The token that stands for a word to predict."""
+        return str(_get_tokenizer(self._encoder).mask_token)
 
     @torch.inference_mode()
-    def likeliest(self, texts: Sequence[str], k: int) -> list[list[Likely]]:
-        """Return the k likeliest words of each mask that it read of each text."""
-        tokens = self._encoder.tokenize(texts, LONGEST_SEQUENCE)
-        places = [row == self._mask_id for row in tokens]
-        states = self.states_at(tokens, places)
-        rows = np.repeat(np.arange(len(texts)), [place.sum() for place in places])
-        found: list[list[Likely]] = [[] for _ in texts]
+    def predict_masks(self, texts: Sequence[str], k: int) -> list[list[Candidates]]:
+        """Return the k likeliest words for each mask of each text; masks beyond the longest input are missing."""
+        tokens = self._encoder.tokenize(texts, MAX_SEQUENCE_TOKENS)
+        masks = [row == self._mask_id for row in tokens]
+        states = self._select_states(tokens, masks)
+        rows = np.repeat(np.arange(len(texts)), [mask.sum() for mask in masks])
+        predictions: list[list[Candidates]] = [[] for _ in texts]
         for start in range(0, len(rows), BATCH_SIZE):
-            part = slice(start, start + BATCH_SIZE)
-            for row, likely in zip(rows[part], likeliest_of(self.logits(states[part]), self._words, k), strict=True):
-                found[row].append(likely)
-        return found
+            batch = slice(start, start + BATCH_SIZE)
+            candidates = top_candidates(self.compute_logits(states[batch]), self._vocabulary, k)
+            for row, words in zip(rows[batch], candidates, strict=True):
+                predictions[row].append(words)
+        return predictions
 
-    def logits(self, states: Tensor) -> Tensor:
-        """Return the logits (masks, W) of what the encoder says of masks (masks, D)."""
-        points: Tensor = self.head(states)
-        return points @ self._table.T + self.bias
+    def compute_logits(self, states: Tensor) -> Tensor:
+        """Return the logits (M, W) of masks by their hidden states (M, D)."""
+        points: Tensor = self.head(states)  # (M, H)
+        return points @ self._word_embeddings.T + self.bias
 
-    def states_at(self, tokens: Sequence[TokenIds], places: Sequence[NDArray[np.bool_]]) -> Tensor:
-        """Return what the encoder says of some tokens of texts, (their number, D)."""
-        found: list[NDArray[np.float32]] = [np.zeros((0, self._encoder.state_dim), dtype=np.float32)]
-        for start in range(0, len(tokens), TEXTS_AT_A_TIME):
-            part = slice(start, start + TEXTS_AT_A_TIME)
-            states = self._encoder.token_states(tokens[part])
-            found += [states[row][place] for row, place in enumerate(places[part])]
-        return torch.from_numpy(np.concatenate(found))
-
-    def learn(self, tokens: Sequence[TokenIds], advance: Advance | None) -> None:
-        """Let the head learn to guess words of tokenised texts, which are masked."""
+    def fit(self, tokens: Sequence[TokenIds], progress: ProgressCallback | None) -> None:
+        """Train the head to predict masked words of tokenised texts."""
         rng = np.random.default_rng(SEED)
-        parameters = [*self.head.parameters(), self.bias]
-        optimizer = torch.optim.Adam(parameters, lr=LEARNING_RATE)
-        readings = int(np.clip(TEXTS_TO_READ // max(len(tokens), 1), LEAST_READINGS, MOST_READINGS))
-        for reading in range(readings):
-            places = [self._words.drawn(row, MASKED_SHARE, rng) for row in tokens]
-            hidden = [
-                np.where(place, self._mask_id, row).astype(np.int32) for row, place in zip(tokens, places, strict=True)
+        optimizer = torch.optim.Adam([*self.head.parameters(), self.bias], lr=LEARNING_RATE)
+        n_rounds = int(np.clip(TARGET_READINGS // max(len(tokens), 1), MIN_ROUNDS, MAX_ROUNDS))
+        for round_ in range(n_rounds):
+            masks = [self._vocabulary.sample_words(row, MASKED_SHARE, rng) for row in tokens]
+            masked = [
+                np.where(mask, self._mask_id, row).astype(np.int32) for row, mask in zip(tokens, masks, strict=True)
             ]
-            states = self.states_at(hidden, places)  # (M, D)
-            answers = np.concatenate([row[place] for row, place in zip(tokens, places, strict=True)])
-            targets = torch.from_numpy(np.searchsorted(self._words.ids, answers))  # (M,)
+            states = self._select_states(masked, masks)  # (M, D)
+            target_ids = np.concatenate([row[mask] for row, mask in zip(tokens, masks, strict=True)])
+            targets = torch.from_numpy(np.searchsorted(self._vocabulary.ids, target_ids))  # (M,)
             if not len(targets):
-                return  # no text has a word that it could guess
-            size = int(np.clip(len(targets) // BATCHES, SMALLEST_BATCH, BATCH_SIZE))
-            for epoch in range(EPOCHS):
-                for batch in torch.from_numpy(rng.permutation(len(targets))).split(size):
-                    loss = F.cross_entropy(self.logits(states[batch]), targets[batch])
+                return  # no text has a word of the vocabulary
+            batch_size = int(np.clip(len(targets) // MIN_BATCHES, MIN_BATCH_SIZE, BATCH_SIZE))
+            for epoch in range(EPOCHS_PER_ROUND):
+                for batch in torch.from_numpy(rng.permutation(len(targets))).split(batch_size):
+                    loss = F.cross_entropy(self.compute_logits(states[batch]), targets[batch])
                     optimizer.zero_grad()
                     loss.backward()
                     optimizer.step()
-                if advance:
-                    advance(reading * EPOCHS + epoch + 1, readings * EPOCHS)
+                if progress:
+                    progress(round_ * EPOCHS_PER_ROUND + epoch + 1, n_rounds * EPOCHS_PER_ROUND)
+
+    def _select_states(self, tokens: Sequence[TokenIds], masks: Sequence[NDArray[np.bool_]]) -> Tensor:
+        """Return the hidden states of the chosen tokens of texts, (M, D)."""
+        selected: list[NDArray[np.float32]] = [np.zeros((0, self._encoder.hidden_dim), dtype=np.float32)]
+        for start in range(0, len(tokens), CHUNK_TEXTS):
+            chunk = slice(start, start + CHUNK_TEXTS)
+            states = self._encoder.embed_tokens(tokens[chunk])
+            selected += [states[row][mask] for row, mask in enumerate(masks[chunk])]
+        return torch.from_numpy(np.concatenate(selected))
 
 
-def learned_model(texts: Sequence[str], encoder: Encoder, advance: Advance | None = None) -> OwnModel:
-    """Return a masked model that has learned on texts; the encoder is left as it is."""
-    tokenizer = _tokenizer(encoder)
+def fit_encoder_mlm(
+    texts: Sequence[str], encoder: Encoder, progress: ProgressCallback | None = None
+) -> EncoderMaskedLM:
+    """Train a masked language model on texts; the encoder is not changed.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts; with more than `MAX_TRAINING_TEXTS`, a random sample is used.
+    encoder : Encoder
+        The encoder.
+    progress : callable, optional
+        Called with the number of done and of all epochs.
+    """
+    tokenizer = _get_tokenizer(encoder)
     if getattr(tokenizer, "mask_token_id", None) is None:
-        raise InputError("this encoder has no mask, so it cannot guess what one hides; use another method")
+        raise InputError("this encoder has no mask token, so it cannot predict words; use another method")
     rng = np.random.default_rng(SEED)
-    some = rng.permutation(len(texts))[:TEXTS_TO_LEARN_FROM]
-    tokens = encoder.tokenize([texts[i] for i in np.sort(some)])
-    words = WholeWords.of(tokenizer).within(tokens)
-    with seeded(torch.device("cpu"), SEED):
-        model = OwnModel(encoder, words)
-        model.learn(tokens, advance)
+    sample = rng.permutation(len(texts))[:MAX_TRAINING_TEXTS]
+    tokens = encoder.tokenize([texts[i] for i in np.sort(sample)])
+    vocabulary = WordVocabulary.from_tokenizer(tokenizer).restrict_to(tokens)
+    with fork_rng(torch.device("cpu"), SEED):
+        model = EncoderMaskedLM(encoder, vocabulary)
+        model.fit(tokens, progress)
     return model
 
 
-def _tokenizer(encoder: Encoder) -> Any:
-    """Return an encoder's tokenizer, of which the libraries do not tell the type."""
+def _get_tokenizer(encoder: Encoder) -> Any:
+    """Return an encoder's tokenizer, whose type the libraries do not declare."""
     return encoder.model.tokenizer

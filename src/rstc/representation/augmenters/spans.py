@@ -1,4 +1,4 @@
-"""Where the words of a text stand that may be changed: letters only, so that numbers, codes and addresses stay."""
+"""The words of a text that may be replaced: letters only, so that numbers, codes and addresses stay as they are."""
 
 from __future__ import annotations
 
@@ -7,61 +7,61 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
-LONGEST_WORD = 40  # letters; what is longer is no word
+MAX_WORD_CHARS = 40  # longer runs of letters are not words
 
-# Scripts that are written without spaces: a run of them is a phrase, not a word.
+# Scripts that are written without spaces, where a run of letters is a phrase.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 
-Span = tuple[int, int]
+Span = tuple[int, int]  # start and end of a word in its text
 
 
 @cache
-def _word() -> re.Pattern[str]:
-    """Letters, with the marks that many scripts set on them, and nothing but white space or punctuation around them.
+def _word_pattern() -> re.Pattern[str]:
+    """Compile the pattern of a word: letters with their combining marks, surrounded by white space or punctuation.
 
-    So not in the name of an account or a file, not in 4th, not in <b>.
+    So nothing is found in the name of an account or a file, in 4th or in <b>.
     """
     marks = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c)).startswith("M"))
     letters = rf"(?:[^\W\d_][{marks}]*)+"
-    around = rf"\w{marks}@/\\"
-    return re.compile(rf"(?<![{around}#.:&'’<\[-]){letters}(?:['’-]{letters})*(?![{around}:]|\.\w|['’-]\w)")
+    excluded = rf"\w{marks}@/\\"
+    return re.compile(rf"(?<![{excluded}#.:&'’<\[-]){letters}(?:['’-]{letters})*(?![{excluded}:]|\.\w|['’-]\w)")
 
 
-def words_of(text: str, shortest: int = 2) -> list[Span]:
-    """Return where the words of a text begin and end.
+def find_words(text: str, min_letters: int = 2) -> list[Span]:
+    """Return the spans of the words of a text.
 
     >>> text = "Don't mail me@home.org 4 times, café #late v2.0!"
-    >>> [text[start:end] for start, end in words_of(text)]
+    >>> [text[start:end] for start, end in find_words(text)]
     ["Don't", 'mail', 'times', 'café']
     """
     return [
-        found.span()
-        for found in _word().finditer(text)
-        if shortest <= found.end() - found.start() <= LONGEST_WORD and not _UNSPACED.search(found[0])
+        match.span()
+        for match in _word_pattern().finditer(text)
+        if min_letters <= match.end() - match.start() <= MAX_WORD_CHARS and not _UNSPACED.search(match[0])
     ]
 
 
-def replaced(text: str, words: Iterable[tuple[Span, str]]) -> str:
-    """Return a text with other words in some places, given in order.
+def replace_spans(text: str, replacements: Iterable[tuple[Span, str]]) -> str:
+    """Return a text with some spans replaced, which are given in order.
 
-    >>> replaced("my parcel is late", [((0, 2), "our"), ((13, 17), "slow")])
+    >>> replace_spans("my parcel is late", [((0, 2), "our"), ((13, 17), "slow")])
     'our parcel is slow'
     """
-    pieces, last = [], 0
-    for (start, end), word in words:
-        pieces += [text[last:start], word]
-        last = end
-    return "".join([*pieces, text[last:]])
+    parts, position = [], 0
+    for (start, end), word in replacements:
+        parts += [text[position:start], word]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
-def like(word: str, model: str) -> str:
-    """Return a word in the case of another.
+def match_case(word: str, reference: str) -> str:
+    """Return a word in the case of a reference word.
 
-    >>> like("late", "Slow"), like("late", "SLOW"), like("late", "slow")
+    >>> match_case("late", "Slow"), match_case("late", "SLOW"), match_case("late", "slow")
     ('Late', 'LATE', 'late')
     """
-    if len(model) > 1 and model.isupper():
+    if len(reference) > 1 and reference.isupper():
         return word.upper()
-    return word[:1].upper() + word[1:] if model[:1].isupper() else word
+    return word[:1].upper() + word[1:] if reference[:1].isupper() else word

@@ -1,4 +1,4 @@
-"""Augmenters that leave out words or put them in another order."""
+"""Augmenters that need nothing but the text: deletion, swaps and typos of words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,40 @@ from dataclasses import dataclass
 import numpy as np
 
 from rstc.representation.augmenters.base import check_share
+from rstc.representation.augmenters.spans import find_words, replace_spans
+
+KEYBOARD_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+MIN_TYPO_LETTERS = 3  # the mistyped letter has one before and one after it
+
+
+def _find_adjacent_keys() -> dict[str, str]:
+    """Return the keys around each key; each row of a keyboard is half a key to the right of the row above."""
+    adjacent: dict[str, str] = {}
+    for r, row in enumerate(KEYBOARD_ROWS):
+        for c, key in enumerate(row):
+            positions = [(r, c - 1), (r, c + 1), (r - 1, c), (r - 1, c + 1), (r + 1, c - 1), (r + 1, c)]
+            adjacent[key] = "".join(
+                KEYBOARD_ROWS[i][j]
+                for i, j in positions
+                if 0 <= i < len(KEYBOARD_ROWS) and 0 <= j < len(KEYBOARD_ROWS[i])
+            )
+    return adjacent
+
+
+ADJACENT_KEYS = _find_adjacent_keys()
 
 
 @dataclass(frozen=True)
 class WordDeletion:
-    """Leaves out each word with probability `share`, and never all of them.
+    """Leave out each word with probability `share`, but never all words of a text.
 
+    Parameters
+    ----------
+    share : float, default=0.1
+        The probability that a word is left out.
+
+    Examples
+    --------
     >>> WordDeletion(0.5)(["the parcel never came", "help"], np.random.default_rng(0))
     ['the', 'help']
     """
@@ -21,24 +49,32 @@ class WordDeletion:
     share: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse what is no share."""
+        """Check the share."""
         check_share(self.share)
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
         """Return the texts with words left out."""
-        return [self._thin(text.split(), rng) or text for text in texts]
+        return [self._delete_words(text.split(), rng) or text for text in texts]
 
-    def _thin(self, words: list[str], rng: np.random.Generator) -> str:
-        kept = rng.random(len(words)) >= self.share
-        if len(words) and not kept.any():
-            kept[rng.integers(len(words))] = True
-        return " ".join(word for word, keep in zip(words, kept, strict=True) if keep)
+    def _delete_words(self, words: list[str], rng: np.random.Generator) -> str:
+        """Return the words of a text that are kept."""
+        keep = rng.random(len(words)) >= self.share
+        if len(words) and not keep.any():
+            keep[rng.integers(len(words))] = True
+        return " ".join(word for word, kept in zip(words, keep, strict=True) if kept)
 
 
 @dataclass(frozen=True)
 class WordSwap:
-    """Lets each word change places with the next one with probability `share`.
+    """Swap each word with the next one with probability `share`.
 
+    Parameters
+    ----------
+    share : float, default=0.1
+        The probability that a word is swapped with the next one.
+
+    Examples
+    --------
     >>> WordSwap(0.5)(["my parcel never came", "help"], np.random.default_rng(1))
     ['my parcel came never', 'help']
     """
@@ -46,14 +82,64 @@ class WordSwap:
     share: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse what is no share."""
+        """Check the share."""
         check_share(self.share)
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
-        """Return the texts with words in another order."""
-        return [self._swapped(text.split(), rng) or text for text in texts]
+        """Return the texts with words swapped."""
+        return [self._swap_words(text.split(), rng) or text for text in texts]
 
-    def _swapped(self, words: list[str], rng: np.random.Generator) -> str:
-        for place in np.flatnonzero(rng.random(max(len(words) - 1, 0)) < self.share):
-            words[place], words[place + 1] = words[place + 1], words[place]
+    def _swap_words(self, words: list[str], rng: np.random.Generator) -> str:
+        """Return the words of a text with neighbours swapped."""
+        for i in np.flatnonzero(rng.random(max(len(words) - 1, 0)) < self.share):
+            words[i], words[i + 1] = words[i + 1], words[i]
         return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Typos:
+    """Mistype each word of at least three letters with probability `share`.
+
+    A typo is a letter missed, doubled, swapped with the next one or replaced by an adjacent key, never the first letter
+    of a word.
+
+    Parameters
+    ----------
+    share : float, default=0.1
+        The probability that a word is mistyped.
+
+    Examples
+    --------
+    >>> Typos(0.5)(["where is my parcel"], np.random.default_rng(2))
+    ['wheere is my pracel']
+    """
+
+    share: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check the share."""
+        check_share(self.share)
+
+    def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+        """Return the texts with mistyped words."""
+        return [self._mistype(text, rng) for text in texts]
+
+    def _mistype(self, text: str, rng: np.random.Generator) -> str:
+        """Return a text with mistyped words."""
+        words = find_words(text, min_letters=MIN_TYPO_LETTERS)
+        chosen = np.flatnonzero(rng.random(len(words)) < self.share)
+        return replace_spans(text, [(words[i], add_typo(text[slice(*words[i])], rng)) for i in chosen])
+
+
+def add_typo(word: str, rng: np.random.Generator) -> str:
+    """Return a word of at least three letters with one typo."""
+    i = int(rng.integers(1, len(word) - 1))
+    before, letter, following, rest = word[:i], word[i], word[i + 1], word[i + 2 :]
+    keys = ADJACENT_KEYS.get(letter.lower(), "")
+    typos = [before + following + rest, before + letter + letter + following + rest]  # missed, doubled
+    if letter != following:
+        typos.append(before + following + letter + rest)  # swapped
+    if keys:
+        key = keys[rng.integers(len(keys))]
+        typos.append(before + (key.upper() if letter.isupper() else key) + following + rest)
+    return typos[rng.integers(len(typos))]
