@@ -1,29 +1,33 @@
-"""Batches of views to learn from, without end: who has which texts of a batch, and which of their tokens stay."""
+"""The data loader: an endless iterator over batches of views, of which each process gets its own texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.training.checkpoint_file import Snapshot, draws_state
+from rstc.representation.augmenters.base import AugmenterResources
+from rstc.representation.encoder import TokenIds
+from rstc.representation.views import TokenMask, ViewPair, Views
+from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.progress import Progress
-from rstc.runtime.distributed import Ranks
-from rstc.representation.augmenters.base import Tools
-from rstc.representation.encoder import Encoder, TokenIds
-from rstc.representation.hidden_state_cache import StateCache
-from rstc.representation.views import Mask, Pair, Views
+from rstc.training.training_texts import TrainingTexts
 
 
 class Batch(NamedTuple):
-    """The part of a batch that this process has.
+    """The part of a batch that belongs to this process.
 
-    Attributes:
-        rows: which of its texts.
-        views: their first and then their second views, as sequences.
-        counts: how many texts of the batch each process has.
+    Attributes
+    ----------
+    rows : ndarray of shape (B,)
+        Rows of the texts among the training texts of this process.
+    views : list of arrays
+        First views, then second views of these texts, as token ids or hidden states.
+    counts : list of int
+        Number of texts of the batch in each process.
     """
 
     rows: NDArray[np.int64]
@@ -31,135 +35,171 @@ class Batch(NamedTuple):
     counts: list[int]
 
 
-class Draws(NamedTuple):
-    """What draws: what all processes draw alike, what each draws for its own texts, and what lasts of the views."""
+@dataclass(frozen=True)
+class Generators:
+    """The random generators of a run.
 
-    alike: np.random.Generator
-    own: np.random.Generator
-    lasting: np.random.Generator
+    Attributes
+    ----------
+    shared : numpy.random.Generator
+        Draws the same numbers in all processes.
+    local : numpy.random.Generator
+        Draws for the texts of this process.
+    fixed_views : numpy.random.Generator
+        Draws the views that are the same in all epochs.
+    """
+
+    shared: np.random.Generator
+    local: np.random.Generator
+    fixed_views: np.random.Generator
+
+    @classmethod
+    def spawn(cls, rng: np.random.Generator, processes: ProcessGroup) -> Generators:
+        """Create the generators of a run from one that is the same in all processes."""
+        fixed_views = rng.spawn(1)[0]
+        return cls(rng, rng if processes.is_single else rng.spawn(processes.size)[processes.rank], fixed_views)
+
+    def state_dict(self, processes: ProcessGroup) -> dict[str, Any]:
+        """Return the states of the generators that draw during training, the local ones of all processes."""
+        local = processes.gather_objects(self.local.bit_generator.state)
+        return {"shared": self.shared.bit_generator.state, "local": local}
+
+    def load_state_dict(self, state: Mapping[str, Any], processes: ProcessGroup) -> None:
+        """Restore a state; the local generators only if the number of processes is the same."""
+        if len(state["local"]) == processes.size:
+            self.local.bit_generator.state = state["local"][processes.rank]
+        self.shared.bit_generator.state = state["shared"]
 
 
-class Batches(Iterator[Batch]):
-    """Batches of texts, without end; each epoch has a new order.
+class DataLoader(Iterator[Batch]):
+    """Endless batches of texts, in a new order in each epoch.
 
-    Args:
-        tokens: of this process's texts.
-        views: of these texts.
-        size: how many texts of all processes are in a batch, at the most.
-        ends: where each process's texts end among those of all, in their order.
-        encoder: that reads them.
-        cache: what its frozen layers gave, where it has some; it is kept for texts that come again.
-        draws: the generators.
-        ranks: the processes.
-        progress: is told of what takes long.
+    Parameters
+    ----------
+    texts : TrainingTexts
+        This process's texts, the encoder that reads them, and its cache of hidden states.
+    views : Views
+        The views of these texts.
+    batch_size : int
+        Number of texts in a batch over all processes; limited to the number of texts.
+    ends : ndarray of shape (n_processes,)
+        End of each process's texts among the texts of all processes.
+    generators : Generators
+        Generators of the orders, the views and the cutoffs.
+    processes : ProcessGroup
+        The processes that share the texts.
+    progress : Progress
+        Reports the progress of slow augmenters.
     """
 
     def __init__(
         self,
-        tokens: Sequence[TokenIds],
+        texts: TrainingTexts,
         views: Views,
-        size: int,
+        batch_size: int,
         ends: NDArray[np.int64],
-        encoder: Encoder,
-        cache: StateCache | None,
-        draws: Draws,
-        ranks: Ranks,
+        generators: Generators,
+        processes: ProcessGroup,
         progress: Progress,
     ) -> None:
-        self.tokens, self.views, self.ends, self.encoder, self.cache = tokens, views, ends, encoder, cache
-        self.draws, self.ranks = draws, ranks
+        self.texts, self.views, self.ends = texts, views, ends
+        self.generators, self.processes = generators, processes
         self.n_texts = int(ends[-1])
-        self.size = min(size, self.n_texts)
-        self._tools = Tools(lambda: encoder, encoder.device, progress.advance)
+        self.batch_size = min(batch_size, self.n_texts)
+        self._resources = AugmenterResources(lambda: texts.encoder, texts.encoder.device, progress.advance)
         self._is_prepared = False
-        self._drawn: Pair | None = None
-        self._pair: list[Sequence[TokenIds]] = []  # of the two views
-        self._drawn_by: dict[str, Any] = {}  # where the generator was before it drew them
+        self._view_texts: ViewPair | None = None
+        self._view_tokens: list[Sequence[TokenIds]] = []  # of the two views
+        self._rng_before_draw: dict[str, Any] = {}  # the local generator's state before it drew the views
         self._orders: list[NDArray[np.int64]] = []  # of the epochs so far, the current one last
-        self._next = 0  # of the current order
+        self._position = 0  # in the current order
 
     def __next__(self) -> Batch:
         """Return the next batch."""
-        if not self._orders or self._next + self.size > self.n_texts:
-            self._draw()
-            if not self._remembers:
+        if not self._orders or self._position + self.batch_size > self.n_texts:
+            self._draw_views()
+            if not self._needs_all_orders:
                 self._orders.clear()
-            self._orders.append(self.draws.alike.permutation(self.n_texts))
-            self._next = 0
-        batch = self._orders[-1][self._next : self._next + self.size]
-        self._next += self.size
-        rank = self._owners(batch)
-        counts = np.bincount(rank, minlength=self.ranks.size)
-        rows, sequences = self._sequences(batch, rank)
-        masks = self._masks(sequences, rank)
-        kept = [sequence[mask] for sequence, mask in zip(sequences, masks, strict=True)]
-        return Batch(rows, kept, counts.tolist())
+            self._orders.append(self.generators.shared.permutation(self.n_texts))
+            self._position = 0
+        batch = self._orders[-1][self._position : self._position + self.batch_size]
+        self._position += self.batch_size
+        ranks = self._find_ranks(batch)
+        counts = np.bincount(ranks, minlength=self.processes.size)
+        rows, sequences = self._encode_views(batch, ranks)
+        masks = self._draw_masks(sequences, ranks)
+        views = [sequence[mask] for sequence, mask in zip(sequences, masks, strict=True)]
+        return Batch(rows, views, counts.tolist())
 
-    def snapshot(self) -> Snapshot:
-        """Return where they are."""
-        facts = {"next": self._next, "drawn_by": self.ranks.every(self._drawn_by)}
-        return Snapshot(facts, {"orders": np.stack(self._orders)} if self._orders else {})
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position in the epoch, and the generator states by which the views can be drawn again."""
+        return {
+            "position": self._position,
+            "orders": np.stack(self._orders) if self._orders else None,
+            "rng_before_draw": self.processes.gather_objects(self._rng_before_draw),
+        }
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go on from where they were; what was drawn then is drawn again."""
-        if "orders" not in snapshot.arrays:
-            self._orders, self._next = [], 0
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore a state; the views are drawn again."""
+        if state["orders"] is None:
+            self._orders, self._position = [], 0
             return
-        drawn_by = snapshot.facts["drawn_by"]
-        if len(drawn_by) == self.ranks.size:  # otherwise each draws on for texts that it did not have before
-            self.draws.own.bit_generator.state = drawn_by[self.ranks.rank]
-        self._draw()
-        self._orders, self._next = list(snapshot.arrays["orders"]), snapshot.facts["next"]
-        if not self._remembers:
+        rng_states = state["rng_before_draw"]
+        if len(rng_states) == self.processes.size:  # otherwise the processes have other texts
+            self.generators.local.bit_generator.state = rng_states[self.processes.rank]
+        self._draw_views()
+        self._orders, self._position = list(state["orders"]), state["position"]
+        if not self._needs_all_orders:
             return
-        # States that were computed in other company differ in their last bits: the batches so far pass by once more.
+        # The last bits of hidden states depend on the batch they are computed in, so the same batches are repeated.
         for order in self._orders:
-            until = self._next if order is self._orders[-1] else self.n_texts - self.size + 1
-            for start in range(0, until, self.size):
-                batch = order[start : start + self.size]
-                self._sequences(batch, self._owners(batch))
+            stop = self._position if order is self._orders[-1] else self.n_texts - self.batch_size + 1
+            for start in range(0, stop, self.batch_size):
+                batch = order[start : start + self.batch_size]
+                self._encode_views(batch, self._find_ranks(batch))
 
     @property
-    def _remembers(self) -> bool:
-        """Whether which texts were in which batch matters later: their states are kept as they first came."""
-        return self.cache is not None and self.views.fixed and self.views.changes_texts
+    def _needs_all_orders(self) -> bool:
+        """Whether to record the orders of all epochs: cached hidden states depend on the batch of their first use."""
+        return self.texts.cache is not None and self.views.fixed and self.views.changes_texts
 
-    def _draw(self) -> None:
-        """Draw the texts of the views for an epoch, but for those that last."""
+    def _draw_views(self) -> None:
+        """Draw the texts of the views for an epoch, unless they are fixed and drawn already."""
         if not self._is_prepared:
-            self.views, self._is_prepared = self.views.prepared(self._tools, self.draws.lasting), True
-        views, own = self.views, self.draws.own
-        if self._drawn is not None and views.fixed:
+            self.views, self._is_prepared = self.views.prepare(self._resources, self.generators.fixed_views), True
+        views, rng = self.views, self.generators.local
+        if self._view_texts is not None and views.fixed:
             return
-        self._drawn_by = draws_state(own)
-        self._drawn = views.draw(own, self._drawn)
-        self._tools.put_away()  # what needs a model lasts, and is not drawn again
-        changed = views.changes_texts
-        self._pair = [self.encoder.tokenize(view) for view in self._drawn] if changed else [self.tokens, self.tokens]
+        self._rng_before_draw = dict(rng.bit_generator.state)
+        self._view_texts = views.draw(rng, self._view_texts)
+        self._resources.release()  # views that need a model are fixed, and not drawn again
+        tokens, tokenize = self.texts.tokens, self.texts.encoder.tokenize
+        self._view_tokens = [tokenize(view) for view in self._view_texts] if views.changes_texts else [tokens, tokens]
 
-    def _owners(self, batch: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return which process has which text of a batch."""
+    def _find_ranks(self, batch: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rank of the process that has each text of a batch."""
         return np.searchsorted(self.ends, batch, side="right")
 
-    def _sequences(self, batch: NDArray[np.int64], rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Any]]:
-        """Return which of its texts this process has in a batch, and their two views on their way."""
-        first = int(self.ends[self.ranks.rank]) - len(self.tokens)
-        rows = batch[rank == self.ranks.rank] - first
+    def _encode_views(self, batch: NDArray[np.int64], ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[Any]]:
+        """Return this process's rows of a batch, and their two views as token ids or as cached hidden states."""
+        cache, rank = self.texts.cache, self.processes.rank
+        first_row = int(self.ends[rank]) - len(self.texts.tokens)
+        rows = batch[ranks == rank] - first_row
         if not len(rows):
-            rows = np.zeros(1, dtype=np.int64)  # it stands in, since every process must take the step
-        tokens = [view[i] for view in self._pair for i in rows]
-        return rows, self.cache.states(tokens, keep=self.views.fixed) if self.cache else list(tokens)
+            rows = np.zeros(1, dtype=np.int64)  # a placeholder, because every process takes part in every step
+        tokens = [view[i] for view in self._view_tokens for i in rows]
+        return rows, cache.get(tokens, keep=self.views.fixed) if cache else list(tokens)
 
-    def _masks(self, sequences: Sequence[Any], rank: NDArray[np.int64]) -> list[Mask]:
-        """Draw which tokens stay of this process's sequences: by the same draws for the whole batch in all of them."""
+    def _draw_masks(self, sequences: Sequence[Any], ranks: NDArray[np.int64]) -> list[TokenMask]:
+        """Draw which tokens of this process's sequences are kept; all processes draw for the whole batch."""
         lengths = [len(sequence) for sequence in sequences]
-        if self.ranks.alone:
-            return self.views.masks(lengths, self.draws.alike)
-        own = rank == self.ranks.rank
-        everyone = np.zeros((2, len(rank)), dtype=np.int64)
-        for other, told in enumerate(self.ranks.every(lengths)):
-            if (rank == other).any():
-                everyone[:, rank == other] = np.reshape(told, (2, -1))
-        masks = self.views.masks(everyone.ravel().tolist(), self.draws.alike)
-        chosen = [mask for mask, mine in zip(masks, np.tile(own, 2), strict=True) if mine]
-        return chosen or [slice(None)] * len(sequences)
+        if self.processes.is_single:
+            return self.views.draw_masks(lengths, self.generators.shared)
+        is_local = ranks == self.processes.rank
+        all_lengths = np.zeros((2, len(ranks)), dtype=np.int64)
+        for rank, rank_lengths in enumerate(self.processes.gather_objects(lengths)):
+            if (ranks == rank).any():
+                all_lengths[:, ranks == rank] = np.reshape(rank_lengths, (2, -1))
+        masks = self.views.draw_masks(all_lengths.ravel().tolist(), self.generators.shared)
+        local_masks = [mask for mask, local in zip(masks, np.tile(is_local, 2), strict=True) if local]
+        return local_masks or [slice(None)] * len(sequences)

@@ -1,4 +1,4 @@
-"""How texts that come later differ from those before, as a model sees both."""
+"""Drift: how new texts differ from earlier ones in their clusters and in the confidence of the predictions."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 
+N_DRAWS = 20  # samples of the earlier texts that estimate the distance without drift
+
 
 @dataclass(frozen=True)
 class Drift:
-    """How new texts differ from old ones.
+    """How new texts differ from earlier ones.
 
-    Attributes:
-        texts: how many are new.
-        shares: of the new texts in each cluster, (C,).
-        shares_before: of the old ones.
-        distance: between the two, 0 (alike) to 1 (in other clusters altogether): Jensen-Shannon's.
-        expected: the distance that as many texts drawn from the old ones would have, in the mean.
-        confidence, confidence_before: the mean confidence of new and of old texts; lower where new ones fit badly.
-        moved: the share of the old texts that are in another cluster after the update.
+    Attributes
+    ----------
+    texts : int
+        The number of new texts.
+    shares : ndarray of shape (C,)
+        The share of the new texts in each cluster.
+    shares_before : ndarray of shape (C,)
+        The share of the earlier texts in each cluster.
+    distance : float
+        Jensen-Shannon distance between `shares` and `shares_before`, from 0 (equal) to 1 (no cluster in common).
+    expected : float
+        Mean distance of random samples of the earlier texts, each as large as the new texts.
+    confidence, confidence_before : float
+        Mean confidence of the new and of the earlier texts; low if the new texts fit no cluster well.
+    moved : float
+        The share of the earlier texts that are in another cluster after the update.
     """
 
     texts: int
@@ -34,39 +44,58 @@ class Drift:
     moved: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the fields as JSON values."""
         return {
             name: np.round(value, 4).tolist() if isinstance(value, np.ndarray) else value
             for name, value in asdict(self).items()
         }
 
 
-def drift(
+def measure_drift(
     clusters: NDArray[np.int64], confidence: NDArray[np.floating], is_new: NDArray[np.bool_], n_clusters: int
 ) -> Drift:
-    """Compare the clusters (N,) and the confidence (N,) of new texts with those of the others.
+    """Compare the clusters and the confidence of new texts with those of earlier ones.
 
-    >>> found = drift(np.array([0, 0, 1, 1, 1, 1]), np.ones(6), np.arange(6) >= 4, 2)
-    >>> found.shares.tolist(), found.shares_before.tolist(), round(found.distance, 2)
+    Parameters
+    ----------
+    clusters : ndarray of shape (N,)
+        The cluster of each text.
+    confidence : ndarray of shape (N,)
+        Probability of that cluster.
+    is_new : ndarray of shape (N,)
+        Whether the text is new.
+    n_clusters : int
+        C.
+
+    Returns
+    -------
+    Drift
+
+    Examples
+    --------
+    >>> drift = measure_drift(np.array([0, 0, 1, 1, 1, 1]), np.ones(6), np.arange(6) >= 4, 2)
+    >>> drift.shares.tolist(), drift.shares_before.tolist(), round(drift.distance, 2)
     ([0.0, 1.0], [0.5, 0.5], 0.56)
     """
-    shares, before = (_shares(clusters[rows], n_clusters) for rows in (is_new, ~is_new))
-    rng, n = np.random.default_rng(0), int(is_new.sum())
-    drawn = [_shares(rng.choice(clusters[~is_new], n), n_clusters) for _ in range(20)] if n and not is_new.all() else []
+    shares, shares_before = (_cluster_shares(clusters[rows], n_clusters) for rows in (is_new, ~is_new))
+    rng, n_new = np.random.default_rng(0), int(is_new.sum())
+    draws = []
+    if n_new and not is_new.all():
+        draws = [_cluster_shares(rng.choice(clusters[~is_new], n_new), n_clusters) for _ in range(N_DRAWS)]
     return Drift(
-        n,
+        n_new,
         shares,
-        before,
-        _distance(shares, before),
-        float(np.mean([_distance(one, before) for one in drawn])) if drawn else 0.0,
-        float(confidence[is_new].mean()) if n else 0.0,
+        shares_before,
+        _distance(shares, shares_before),
+        float(np.mean([_distance(draw, shares_before) for draw in draws])) if draws else 0.0,
+        float(confidence[is_new].mean()) if n_new else 0.0,
         float(confidence[~is_new].mean()) if not is_new.all() else 0.0,
     )
 
 
-def _shares(clusters: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
+def _cluster_shares(clusters: NDArray[np.int64], n_clusters: int) -> NDArray[np.float64]:
     return np.bincount(clusters, minlength=n_clusters) / max(len(clusters), 1)
 
 
-def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    return float(np.nan_to_num(jensenshannon(one, other, base=2)))
+def _distance(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    return float(np.nan_to_num(jensenshannon(first, second, base=2)))

@@ -1,4 +1,4 @@
-"""What makes a run what it is: with the same texts, settings, draws and encoder, the result is the same."""
+"""The fingerprint of a run: runs with equal texts, settings, random state and encoder have equal results."""
 
 from __future__ import annotations
 
@@ -9,72 +9,92 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rstc.validation.n_clusters import Within
-from rstc.training.checkpoint_file import draws_state
 from rstc.config import Config
-from rstc.runtime.distributed import Ranks
-from rstc.representation.encoder import Encoder
-from rstc.representation.shelf import fingerprint
-from rstc.representation.views import GivenViews, Views
+from rstc.representation.encoder import Encoder, fingerprint_weights
+from rstc.representation.views import PrecomputedViews
+from rstc.runtime.distributed import ProcessGroup
+from rstc.training.inputs import TrainingInputs
 
 
-def run_facts(
-    texts: Sequence[str],
-    views: Views,
-    encoder: Encoder,
-    n_clusters: int | Within,
-    config: Config,
-    rng: np.random.Generator,
-    ranks: Ranks,
-    known: NDArray[np.int64] | None = None,
+def fingerprint_run(
+    inputs: TrainingInputs, config: Config, rng: np.random.Generator, processes: ProcessGroup
 ) -> dict[str, Any]:
-    """Return what a run is made of, as JSON can hold it, however many processes share the texts."""
-    first = sum(ranks.every(len(texts))[: ranks.rank])
-    given = (views.first, views.second) if isinstance(views, GivenViews) else ()
-    drawn = () if isinstance(views, GivenViews) else (views.first, views.second)
+    """Compute the fingerprint of a run, which is independent of the number of processes.
+
+    Parameters
+    ----------
+    inputs : TrainingInputs
+        What the run is trained on, with the texts of this process.
+    config : Config
+        The settings.
+    rng : numpy.random.Generator
+        The generator of the run before its first draw.
+    processes : ProcessGroup
+        The processes that share the texts.
+
+    Returns
+    -------
+    dict
+        JSON values by the name of what they identify, such as "texts" or "settings".
+    """
+    views, encoder = inputs.views, inputs.encoder
+    first_row = sum(processes.gather_objects(len(inputs.texts))[: processes.rank])
+    precomputed = (views.first, views.second) if isinstance(views, PrecomputedViews) else ()
+    augmented = () if isinstance(views, PrecomputedViews) else (views.first, views.second)
+    labels = None
+    if inputs.partial_labels is not None:
+        labels = _sum_digests([_digest([str(label) for label in inputs.partial_labels], first_row)], processes)
     return {
-        "texts": _sum_of_all([_digest(list(texts), first)], ranks),
-        "views": _sum_of_all([_digest(view, first) for view in given], ranks),
-        "labels": None if known is None else _sum_of_all([_digest([str(one) for one in known], first)], ranks),
-        "clusters": n_clusters,
+        "texts": _sum_digests([_digest(list(inputs.texts), first_row)], processes),
+        "views": _sum_digests([_digest(view, first_row) for view in precomputed], processes),
+        "labels": labels,
+        "clusters": inputs.n_clusters,
         "settings": config.to_dict(),
-        "seed": draws_state(rng),
-        "makers": [_maker(view.augmenter) for view in drawn],
-        "encoder": f"{fingerprint(encoder.named_parameters())} {_reading(encoder)}",
+        "seed": _to_json(rng.bit_generator.state),
+        "augmenters": [_describe_augmenter(view.augmenter) for view in augmented],
+        "encoder": f"{fingerprint_weights(encoder.named_parameters())} {_digest_tokenizer(encoder)}",
         "device": encoder.device.type,
         "precision": str(encoder.precision),
         "rstc": version("rstc"),
     }
 
 
-def _maker(augmenter: Any) -> str:
-    """Return what tells an augmenter from another, a function by what it is made of."""
+def _describe_augmenter(augmenter: Any) -> str:
+    """Describe an augmenter; a function by its name and a hash of its code."""
     function = getattr(augmenter, "function", augmenter)
     code = getattr(function, "__code__", None)
     if code is None:
         return re.sub(r" at 0x[0-9a-f]+", "", repr(augmenter))
-    made_of = f"{code.co_code!r} {code.co_names} {[one for one in code.co_consts if not hasattr(one, 'co_code')]}"
-    return f"{function.__module__}.{function.__qualname__} {hashlib.sha256(made_of.encode()).hexdigest()[:16]}"
+    constants = [constant for constant in code.co_consts if not hasattr(constant, "co_code")]
+    source = f"{code.co_code!r} {code.co_names} {constants}"
+    return f"{function.__module__}.{function.__qualname__} {hashlib.sha256(source.encode()).hexdigest()[:16]}"
 
 
-def _reading(encoder: Encoder) -> str:
-    """Return what tells how an encoder reads texts, beside its weights: its tokenizer and its modules."""
+def _digest_tokenizer(encoder: Encoder) -> str:
+    """Hash the encoder's tokenizer and the modules after the transformer."""
     tokenizer = getattr(encoder.model.tokenizer, "backend_tokenizer", None)
-    words = tokenizer.to_str() if tokenizer is not None else repr(encoder.model.tokenizer)
+    vocabulary = tokenizer.to_str() if tokenizer is not None else repr(encoder.model.tokenizer)
     modules = [f"{type(module).__name__} {module.get_config_dict()}" for module in list(encoder.model)[1:]]
-    return hashlib.sha256(f"{words} {modules}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{vocabulary} {modules}".encode()).hexdigest()[:16]
 
 
-def _digest(texts: Sequence[str], first: int) -> int:
-    """Return what tells texts from others by what they say and where they stand, as a sum over them."""
+def _digest(texts: Sequence[str], first_row: int) -> int:
+    """Hash texts and their rows; the hash is a sum over texts, so the hashes of several processes can be added."""
     return sum(
         int.from_bytes(hashlib.blake2b(f"{row} {text}".encode(errors="surrogatepass"), digest_size=16).digest(), "big")
-        for row, text in enumerate(texts, start=first)
+        for row, text in enumerate(texts, start=first_row)
     )
 
 
-def _sum_of_all(digests: list[int], ranks: Ranks) -> str:
-    sums = [sum(one) % 2**128 for one in zip(*ranks.every(digests), strict=True)]
-    return " ".join(f"{one:032x}" for one in sums)
+def _sum_digests(digests: list[int], processes: ProcessGroup) -> str:
+    """Add up the digests of all processes."""
+    sums = [sum(parts) % 2**128 for parts in zip(*processes.gather_objects(digests), strict=True)]
+    return " ".join(f"{total:032x}" for total in sums)
+
+
+def _to_json(state: Any) -> Any:
+    """Turn arrays inside a generator's state into lists."""
+    if isinstance(state, dict):
+        return {key: _to_json(value) for key, value in state.items()}
+    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

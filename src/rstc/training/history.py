@@ -1,98 +1,98 @@
-"""What a run writes down on its way: where it was at each renewal of the labels, and the losses since the last."""
+"""The history of a run: an entry for each label update, with the mean losses since the previous one."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from torch import Tensor
 
-from rstc.runtime.distributed import ALONE, Ranks
-from rstc.representation.network import Prediction
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+from rstc.training.label_updater import LabelUpdate
 
 logger = logging.getLogger("rstc")
 
 
-Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, the clusters they are in
-
-
-@dataclass(frozen=True)
-class Renewal:
-    """Where the run is when labels are renewed.
-
-    Attributes:
-        prediction: what the network says.
-        clusters: the clusters so far, (N,): the network's, or the first labels where it has not learned them yet.
-        labels: what it is to learn from here on, (N,).
-        b: their class distribution, (C,).
-        facts: how they were found.
-    """
-
-    prediction: Prediction
-    clusters: Tensor
-    labels: Tensor
-    b: NDArray[np.float64]
-    facts: dict[str, Any]
-
-
 class MeanLosses:
-    """The mean of L_C and L_I over some steps."""
+    """The losses L_C and L_I of some steps, and their means.
+
+    Examples
+    --------
+    >>> losses = MeanLosses([(1.0, 2.0)])
+    >>> losses.add(2.0, 4.0)
+    >>> losses.means()
+    (1.5, 3.0)
+    """
 
     def __init__(self, losses: Iterable[tuple[float, float]] = ()) -> None:
         self._losses = list(losses)
 
     def add(self, L_C: float, L_I: float) -> None:
-        """Take the losses of one more step."""
+        """Add the losses of a step."""
         self._losses.append((L_C, L_I))
 
-    def told(self) -> list[tuple[float, float]]:
-        """Return what it was told."""
+    def to_list(self) -> list[tuple[float, float]]:
+        """Return the losses of all steps."""
         return list(self._losses)
 
     def means(self) -> tuple[float | None, float | None]:
-        """Return both means; None without steps."""
+        """Return the means of L_C and L_I; None without steps."""
         if not self._losses:
             return None, None
         L_C, L_I = np.mean(self._losses, axis=0)
         return float(L_C), float(L_I)
 
 
-def contrast_entry(step: int, losses: MeanLosses) -> dict[str, Any]:
-    """Return, and log, where a run is after steps of L_I alone."""
+def make_contrast_entry(step: int, losses: MeanLosses) -> dict[str, Any]:
+    """Create and log the entry of the steps on L_I alone."""
     entry = {"step": step, "loss_class": None, "loss_instance": losses.means()[1]}
     logger.info("step %d: L_I %.3f", step, entry["loss_instance"])
     return entry
 
 
-def renewal_entry(
+def make_update_entry(
     step: int,
     losses: MeanLosses,
-    renewed: Renewal,
+    update: LabelUpdate,
     changed: float | None,
     moved: float | None,
-    ranks: Ranks = ALONE,
+    processes: ProcessGroup = SINGLE_PROCESS,
 ) -> dict[str, Any]:
-    """Return, and log, where a run is at a renewal.
+    """Create and log the entry of a label update.
 
-    Shares of texts in another cluster than before: `changed` since the last look of the stop test, `moved` since the
-    last renewal.
+    Parameters
+    ----------
+    step : int
+        Number of optimizer steps taken.
+    losses : MeanLosses
+        The losses since the last update.
+    update : LabelUpdate
+        The update.
+    changed : float or None
+        Share of texts whose cluster changed since the last test of the stopping criterion.
+    moved : float or None
+        Share of texts whose cluster changed since the last update.
+    processes : ProcessGroup
+        The processes that share the texts.
+
+    Returns
+    -------
+    dict
+        JSON values.
     """
     loss_class, loss_instance = losses.means()
     entry = {
         "step": step,
         "loss_class": loss_class,
         "loss_instance": loss_instance,
-        "clusters": int((ranks.sum(renewed.clusters.bincount(minlength=len(renewed.b))) > 0).sum()),
+        "clusters": int((processes.all_reduce(update.clusters.bincount(minlength=len(update.b))) > 0).sum()),
         "changed": changed,
         "moved": moved,
-        "confidence": ranks.mean(renewed.prediction.log_p.max(1).values.exp()),
-        "smallest_class": float(renewed.b.min()),
-        "largest_class": float(renewed.b.max()),
-        **renewed.facts,
+        "confidence": processes.mean(update.prediction.log_p.max(1).values.exp()),
+        "smallest_class": float(update.b.min()),
+        "largest_class": float(update.b.max()),
+        **update.diagnostics,
     }
     logger.info(
         "step %d: L_C %s, L_I %s, %d clusters, changed %s",

@@ -1,18 +1,16 @@
-"""The labels of a run: where the first come from, and how they are renewed as the network learns.
+"""The pseudo-labels of a run: how the first are found, and how they are updated as the network learns.
 
-Where labels are transported (the paper's way), the network's predictions are turned into them. Where they are found
-anew (crossfit), models that have not seen them look in the learned space, and the network is taught the result. Both
-need the paper's two modules: pseudo_labels finds, representation learns.
+With a transport (as in the paper), labels are computed from the predictions of the network. With crossfit, they are
+found in the learned space by models that have not seen them, and the cluster head is fitted to them.
 
-Of several processes each has the labels of its own texts. k-means alone, as the paper begins, and transports work on
-rows where they are. Labels that take words, neighbours or rounds to find are looked for by the first process, which is
-given the embeddings of all texts that learn.
+In a distributed run, each process has the labels of its own texts. Plain k-means and transports run on all processes.
+All other labels are found by the first process, which gathers the embeddings of all training texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -22,205 +20,244 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
-from rstc.training.checkpoint_file import Snapshot
 from rstc.config import Config
-from rstc.training.history import Renewal
-from rstc.pseudo_labels.initialization import FirstLabels, Recipe, first_labels
-from rstc.pseudo_labels.kmeans import Clustering, kmeans_labels
-from rstc.pseudo_labels.constraints import UNKNOWN
-from rstc.pseudo_labels.label_sources import TransportedLabels
-from rstc.pseudo_labels.words import Words
-from rstc.runtime.distributed import Ranks
+from rstc.pseudo_labels.constraints import UNLABELLED
+from rstc.pseudo_labels.features import WordFeatures
+from rstc.pseudo_labels.initialization import InitializationSettings, InitialLabels, find_initial_labels
+from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans
+from rstc.pseudo_labels.label_sources import TransportLabelSource
+from rstc.representation.head_training import fit_head, warm_up_head
 from rstc.representation.heads import ClusterHead
 from rstc.representation.network import Network, Prediction
-from rstc.representation.head_training import give_head_start, teach_by_heart
+from rstc.runtime.distributed import ProcessGroup
+
+Ints = NDArray[np.int64]
 
 
-class Labelling:
-    """Finds and renews the labels of the texts that learn.
+@dataclass(frozen=True)
+class LabelUpdate:
+    """The result of a label update, for n texts of this process.
 
-    Args:
-        network: that learns them.
-        words: of all texts that learn, in the first process; None where they have no say.
-        n_clusters: C.
-        config: how labels are found.
-        known: the classes of these texts that are known, -1 of the others, (N,); None: nothing is known.
-        own: where this process's texts are among those of all.
-        rng: the same in all processes.
-        ranks: the processes.
+    Attributes
+    ----------
+    prediction : Prediction
+        The predictions of the network; after crossfit, of the cluster head that was fitted to the new labels.
+    clusters : Tensor of shape (n,)
+        The current clusters: the predicted ones, or the first labels before the network is trained on them.
+    labels : Tensor of shape (n,)
+        The new pseudo-labels.
+    b : ndarray of shape (C,)
+        Their class distribution.
+    diagnostics : dict
+        How they were found: values for the history.
+    """
+
+    prediction: Prediction
+    clusters: Tensor
+    labels: Tensor
+    b: NDArray[np.float64]
+    diagnostics: dict[str, Any]
+
+
+class LabelUpdater:
+    """Finds and updates the labels of the training texts.
+
+    Parameters
+    ----------
+    network : Network
+        Network that is trained on the labels; its cluster head sets the number of clusters.
+    config : Config
+        The settings.
+    words : WordFeatures or None
+        Word features of the training texts of all processes; None if they are not used, and in all processes but the
+        first.
+    partial_labels : ndarray of shape (N,) or None
+        Class of each training text of all processes, -1 for texts without a label.
+    local_rows : slice
+        The rows of this process's training texts among those of all processes.
+    rng : numpy.random.Generator
+        The same in all processes.
+    processes : ProcessGroup
+        The processes that share the texts.
     """
 
     def __init__(
         self,
         network: Network,
-        words: Words | None,
-        n_clusters: int,
         config: Config,
-        known: NDArray[np.int64] | None,
-        own: slice,
+        words: WordFeatures | None,
+        partial_labels: Ints | None,
+        local_rows: slice,
         rng: np.random.Generator,
-        ranks: Ranks,
+        processes: ProcessGroup,
     ) -> None:
-        self.network, self.words, self.n_clusters, self.config = network, words, n_clusters, config
-        self.known, self.own, self.rng, self.ranks = known, own, rng, ranks
-        self.eps2 = 0.0  # the penalty on class sizes; the first labels tell
-        self._found_once: FirstLabels | None = None  # in a space that does not learn
-        self._recipe = Recipe(**{field.name: getattr(config, field.name) for field in fields(Recipe)})
-        self._transports: TransportedLabels | None = None
+        self.network, self.config, self.words = network, config, words
+        self.partial_labels, self.local_rows, self.rng, self.processes = partial_labels, local_rows, rng, processes
+        self.n_clusters = network.cluster_head.n_clusters
+        self.eps2 = 0.0  # weight of the penalty on class sizes; set by the first labels
+        self._fixed_labels: InitialLabels | None = None  # of an encoder that is not trained
+        names = [field.name for field in fields(InitializationSettings)]
+        self._settings = InitializationSettings(**{name: getattr(config, name) for name in names})
+        self._source: TransportLabelSource | None = None
         if config.labels != "crossfit":
-            self._transports = TransportedLabels(
-                config.labels, n_clusters, config.eps1, config.transport_method, rng, ranks
+            self._source = TransportLabelSource(
+                config.labels, self.n_clusters, config.eps1, config.transport_method, rng, processes
             )
 
     @property
-    def finds_anew(self) -> bool:
-        """Whether labels are found beside the network: a result of their own, which training has to better."""
-        return self._transports is None
+    def uses_crossfit(self) -> bool:
+        """Whether labels are found by crossfit, not computed from the predictions of the network."""
+        return self._source is None
 
-    def first(self, E: Tensor) -> Renewal:
-        """Find labels of texts by their embeddings (n, D) and let G_p learn them just long enough."""
-        config, plain = self.config, self._recipe.is_plain_kmeans and self.known is None
-        everything = None if plain and not config.head_start else self.ranks.rows_at_first(E)
-        found = self._by_kmeans_alone(E) if plain else self._found(everything)
-        labels = torch.from_numpy(found.labels)
-        if not plain:
-            labels = labels[self.own]
-        self.eps2 = found.eps2
+    def find_first(self, E: Tensor) -> LabelUpdate:
+        """Find the first labels of texts from their embeddings (n, D), and warm up the cluster head on them."""
+        config, is_plain_kmeans = self.config, self._settings.is_plain_kmeans and self.partial_labels is None
+        all_E = None if is_plain_kmeans and not config.head_start else self.processes.gather_rows(E)
+        initial = self._find_by_plain_kmeans(E) if is_plain_kmeans else self._find_labels(all_E)
+        labels = torch.from_numpy(initial.labels)
+        if not is_plain_kmeans:
+            labels = labels[self.local_rows]
+        self.eps2 = initial.eps2
         if config.head_start:
-            learned = self.ranks.rows_at_first(labels)
-            goal, batch, rate = config.head_start, config.batch_size, config.head_lr
-            self._teach(
-                lambda head: give_head_start(head, _given(everything), _given(learned), goal, batch, rate, self.rng)
+            all_labels = self.processes.gather_rows(labels)
+            accuracy, batch_size, lr = config.head_start, config.batch_size, config.head_lr
+            self._train_head(
+                lambda head: warm_up_head(
+                    head, _assert_gathered(all_E), _assert_gathered(all_labels), accuracy, batch_size, lr, self.rng
+                )
             )
-        return Renewal(self.network.judge(E), labels, labels, found.b, _facts(found))
+        return LabelUpdate(self.network.predict_embeddings(E), labels, labels, initial.b, _describe(initial))
 
-    def going_on(self, before: Tensor, E: Tensor) -> Renewal:
-        """Renew labels (n,) that a model gave before, after it has learned them; clusters keep their numbers."""
-        self.eps2 = self._recipe.penalty(before.bincount(minlength=self.n_clusters).numpy())
-        self._teach(lambda head: teach_by_heart(head, E, before, self.rng))  # a merged head had to be made anew
-        return self.renewed(before, self.network.judge(E))
+    def continue_from(self, labels: Tensor, E: Tensor) -> LabelUpdate:
+        """Update the labels (n,) that an earlier model predicts for embeddings (n, D); clusters keep their numbers."""
+        self.eps2 = self._settings.choose_eps2(labels.bincount(minlength=self.n_clusters).numpy())
+        self._train_head(lambda head: fit_head(head, E, labels, self.rng))  # the head of a merged model is a new one
+        return self.update(labels, self.network.predict_embeddings(E))
 
-    def renewed(self, labels: Tensor, prediction: Prediction) -> Renewal:
-        """Renew labels (n,) by what the network predicts, or beside it."""
-        return self._anew(labels, prediction) if self._transports is None else self._transported(prediction)
+    def update(self, labels: Tensor, prediction: Prediction) -> LabelUpdate:
+        """Update labels (n,) by a transport of the predictions, or by crossfit in the learned space."""
+        return self._update_by_crossfit(labels, prediction) if self.uses_crossfit else self._transport(prediction)
 
-    def by_kmeans(self, E: Tensor) -> Clustering:
-        """Cluster embeddings (n, D) by k-means, whichever process has them; each gets the labels of its own."""
+    def cluster_by_kmeans(self, E: Tensor) -> Clustering:
+        """Cluster the embeddings of all processes by k-means; each gets the labels of its own rows (n, D)."""
         points = F.normalize(E, dim=1) if self.config.unit_length else E
-        found = kmeans_labels(points.numpy(), self.n_clusters, self.rng, self.config.kmeans_starts, self.ranks)
-        self.ranks.same_draws(self.rng)
-        return found
+        clustering = fit_kmeans(points.numpy(), self.n_clusters, self.rng, self.config.kmeans_starts, self.processes)
+        self.processes.sync_generator(self.rng)
+        return clustering
 
-    def snapshot(self) -> Snapshot:
-        """Return what later labels depend on."""
-        facts: dict[str, Any] = {"eps2": self.eps2, "found": None}
-        arrays: dict[str, NDArray[Any]] = {}
-        if self._found_once:
-            told = asdict(self._found_once)
-            arrays = {name: told.pop(name) for name in ("labels", "b")}
-            facts["found"] = told
-        parts = {"transports": self._transports.snapshot()} if self._transports else {}
-        return Snapshot.of(facts, arrays, **parts)
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state that later label updates depend on."""
+        return {
+            "eps2": self.eps2,
+            "fixed_labels": asdict(self._fixed_labels) if self._fixed_labels else None,
+            "source": self._source.state_dict() if self._source else None,
+        }
 
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go on from there."""
-        facts, arrays = snapshot.facts, snapshot.arrays
-        self.eps2 = facts["eps2"]
-        self._found_once = None
-        if facts["found"]:
-            self._found_once = FirstLabels(labels=arrays["labels"], b=arrays["b"], **facts["found"])
-        if self._transports:
-            self._transports.restore(snapshot.part("transports"))
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore a state."""
+        self.eps2 = state["eps2"]
+        self._fixed_labels = InitialLabels(**state["fixed_labels"]) if state["fixed_labels"] else None
+        if self._source:
+            self._source.load_state_dict(state["source"])
 
-    def _by_kmeans_alone(self, E: Tensor) -> FirstLabels:
-        """Return the paper's first labels, of this process's texts."""
-        labels = self.by_kmeans(E).labels
-        sizes = self.ranks.sum(torch.from_numpy(np.bincount(labels, minlength=self.n_clusters))).numpy()
-        eps2 = self._recipe.penalty(sizes)
-        return FirstLabels(labels, "kmeans", eps2, sizes / sizes.sum(), None)
+    def _find_by_plain_kmeans(self, E: Tensor) -> InitialLabels:
+        """Find the first labels as the paper does, for the texts of this process."""
+        labels = self.cluster_by_kmeans(E).labels
+        sizes = self.processes.all_reduce(torch.from_numpy(np.bincount(labels, minlength=self.n_clusters))).numpy()
+        eps2 = self._settings.choose_eps2(sizes)
+        return InitialLabels(labels, "kmeans", eps2, sizes / sizes.sum(), None)
 
-    def _transported(self, prediction: Prediction) -> Renewal:
-        """Turn what the network predicts into labels."""
-        assert self._transports is not None
-        found = self._transports.renew(prediction.log_p, prediction.clusters.numpy(), self.eps2)
-        facts = {"transport_residual": found.residual, "transport_steps": found.iterations}
-        labels = found.plan.argmax(1)
-        if self.known is not None:
-            labels = torch.from_numpy(np.where(self.known != UNKNOWN, self.known, labels.numpy()))
-        return Renewal(prediction, prediction.clusters, labels, found.b.numpy(), facts)
+    def _transport(self, prediction: Prediction) -> LabelUpdate:
+        """Compute labels from the predictions of the network."""
+        assert self._source is not None
+        transport = self._source.solve(prediction.log_p, prediction.clusters.numpy(), self.eps2)
+        diagnostics = {"transport_residual": transport.residual, "transport_steps": transport.iterations}
+        labels = transport.plan.argmax(1)
+        if self.partial_labels is not None:
+            labels = torch.from_numpy(np.where(self.partial_labels != UNLABELLED, self.partial_labels, labels.numpy()))
+        return LabelUpdate(prediction, prediction.clusters, labels, transport.b.numpy(), diagnostics)
 
-    def _anew(self, before: Tensor, prediction: Prediction) -> Renewal:
-        """Find labels in the learned space and teach them to the network."""
-        ranks = self.ranks
-        everything, labelled, placed = (ranks.rows_at_first(of) for of in (prediction.E, before, prediction.clusters))
-        found = self._found(everything, labelled)
-        fixed = 0 if self.known is None else int(self.known.max()) + 1
-        place = ranks.at_first(lambda: _matched(found.labels, _numpy(placed), self.n_clusters, fixed))
-        labels, b = torch.from_numpy(place[found.labels]), np.empty_like(found.b)
-        b[place] = found.b
-        self._teach(lambda head: teach_by_heart(head, _given(everything), labels, self.rng))
-        taught = self.network.judge(prediction.E)
-        return Renewal(taught, taught.clusters, labels[self.own], b, _facts(found))
+    def _update_by_crossfit(self, labels: Tensor, prediction: Prediction) -> LabelUpdate:
+        """Find labels in the learned space, number them like the clusters, and fit the cluster head to them."""
+        gather = self.processes.gather_rows
+        all_E, all_labels, all_clusters = gather(prediction.E), gather(labels), gather(prediction.clusters)
+        crossfit = self._find_labels(all_E, all_labels)
+        n_classes = 0 if self.partial_labels is None else int(self.partial_labels.max()) + 1
+        cluster_of_label = self.processes.run_on_first(
+            lambda: match_labels(crossfit.labels, _assert_gathered(all_clusters).numpy(), self.n_clusters, n_classes)
+        )
+        new_labels, b = torch.from_numpy(cluster_of_label[crossfit.labels]), np.empty_like(crossfit.b)
+        b[cluster_of_label] = crossfit.b
+        self._train_head(lambda head: fit_head(head, _assert_gathered(all_E), new_labels, self.rng))
+        fitted = self.network.predict_embeddings(prediction.E)
+        return LabelUpdate(fitted, fitted.clusters, new_labels[self.local_rows], b, _describe(crossfit))
 
-    def _found(self, E: Tensor | None, before: Tensor | None = None) -> FirstLabels:
-        """Find labels by the embeddings and the words, whatever the network says; or from those before.
+    def _find_labels(self, E: Tensor | None, previous: Tensor | None = None) -> InitialLabels:
+        """Find labels of the training texts of all processes by their embeddings and words, in the first process.
 
-        Both are of all texts that learn; only the first process has them and looks.
+        Previous labels, if given, are one of the starts.
         """
-        if self._found_once is not None:
-            return self._found_once
-        found = self.ranks.at_first(
-            lambda: first_labels(
-                _numpy(E),
+        if self._fixed_labels is not None:
+            return self._fixed_labels
+        initial = self.processes.run_on_first(
+            lambda: find_initial_labels(
+                _assert_gathered(E).numpy(),
                 self.words,
                 self.n_clusters,
-                self._recipe,
+                self._settings,
                 self.rng,
-                None if before is None else before.numpy(),
-                self.known,
+                None if previous is None else previous.numpy(),
+                self.partial_labels,
             )
         )
-        self.ranks.same_draws(self.rng)
-        if not self.network.encoder.learns:
-            self._found_once = found
-        return found
+        self.processes.sync_generator(self.rng)
+        if not self.network.encoder.is_trainable:
+            self._fixed_labels = initial
+        return initial
 
-    def _teach(self, teach: Callable[[ClusterHead], None]) -> None:
-        """Let the first process teach G_p, and all have it."""
+    def _train_head(self, train: Callable[[ClusterHead], None]) -> None:
+        """Train the cluster head in the first process, and copy it to all."""
         head = self.network.cluster_head
-        self.ranks.at_first(lambda: teach(head))
-        for learned in head.parameters():
-            self.ranks.as_first(learned.data)
-        self.ranks.same_draws(self.rng)
+        self.processes.run_on_first(lambda: train(head))
+        for parameter in head.parameters():
+            self.processes.broadcast(parameter.data)
+        self.processes.sync_generator(self.rng)
 
 
-def _given(values: Tensor | None) -> Tensor:
-    """Return what the first process has of all, in that process."""
-    assert values is not None
-    return values
+def match_labels(labels: Ints, clusters: Ints, n_clusters: int, n_classes: int = 0) -> Ints:
+    """Match labels one to one with clusters, so that as many texts as possible keep their cluster.
 
+    Parameters
+    ----------
+    labels, clusters : ndarray of shape (N,)
+        The label and the cluster of each text.
+    n_clusters : int
+        C.
+    n_classes : int
+        Number of given classes; labels below it keep their numbers.
 
-def _numpy(values: Tensor | None) -> NDArray[Any]:
-    """Return the same as an array."""
-    return np.asarray(_given(values).numpy())
+    Returns
+    -------
+    ndarray of shape (C,)
+        The cluster of each label.
 
-
-def _facts(found: FirstLabels) -> dict[str, Any]:
-    """Return what the history tells of labels that were found anew."""
-    return {"start": found.start, "eps2": found.eps2, "agreement": found.agreement}
-
-
-def _matched(
-    labels: NDArray[np.int64], clusters: NDArray[np.int64], n_clusters: int, fixed: int = 0
-) -> NDArray[np.int64]:
-    """Return which cluster each label is to be called after (C,), so that as many texts as can be keep theirs.
-
-    The first few, if asked, keep their names: they are classes that are known.
-
-    >>> _matched(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
+    Examples
+    --------
+    >>> match_labels(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
     array([1, 0])
     """
-    common = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
-    place = np.arange(n_clusters)
-    place[fixed:] = fixed + linear_sum_assignment(-common[fixed:, fixed:])[1]
-    return place
+    overlap = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
+    cluster_of_label = np.arange(n_clusters)
+    cluster_of_label[n_classes:] = n_classes + linear_sum_assignment(-overlap[n_classes:, n_classes:])[1]
+    return cluster_of_label
+
+
+def _assert_gathered(rows: Tensor | None) -> Tensor:
+    """Assert that rows were gathered in this process, which must be the first."""
+    assert rows is not None
+    return rows
+
+
+def _describe(labels: InitialLabels) -> dict[str, Any]:
+    """Describe how labels were found, for the history."""
+    return {"start": labels.start, "eps2": labels.eps2, "agreement": labels.agreement}

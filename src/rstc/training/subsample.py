@@ -1,8 +1,8 @@
-"""Which texts train: all, or of many a sample that has room for what is rare.
+"""The subsample that a large data set is trained on: half spread evenly over the space, half drawn at random.
 
-A random sample of a lot of texts may miss a small cluster, and what did not train is never found. So the sample is
-drawn from more texts than it takes: these are embedded and put into many small groups; one half of the sample is spread
-evenly over the groups, and the other half follows their sizes.
+A random subsample may miss a small cluster, which is then never found. So twice as many texts as needed are drawn,
+embedded and divided into many small groups. Half of the subsample is spread evenly over the groups, and the other half
+is drawn at random from the remaining texts.
 """
 
 from __future__ import annotations
@@ -19,125 +19,193 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from rstc.errors import InputError
+from rstc.pseudo_labels.constraints import UNLABELLED
+from rstc.runtime.distributed import ProcessGroup, local_rows, local_slice
 from rstc.runtime.progress import Progress
-from rstc.pseudo_labels.constraints import UNKNOWN
-from rstc.runtime.distributed import Ranks, own_rows, own_slice
+from rstc.training.inputs import TrainingInputs
 
 logger = logging.getLogger("rstc")
 
-POOL = 2  # times as many texts as the sample takes are looked at
-TEXTS_A_GROUP = 50
-MOST_GROUPS = 2000
-MOST_FITTED = 50_000  # texts that the groups' centres come from
-ROWS_A_PIECE = 8192
+POOL_FACTOR = 2  # candidates for each text of the subsample
+GROUP_SIZE = 50  # texts in a group, on average
+MAX_GROUPS = 2000
+MAX_FIT_ROWS = 50_000  # texts that the centres of the groups are fitted on
+BLOCK_ROWS = 8192
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Learners:
-    """The texts that train.
+class Subsample:
+    """The training texts of a run.
 
-    Attributes:
-        rows: which of this process's texts they are, in order.
-        ends: where each process's end among those of all, in the processes' order.
-        own: where this process's are among those of all.
-        first_row: where this process's texts begin among all texts, learners or not.
-        sampled: whether there are texts that do not train.
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Rows of the training texts among the texts of this process, in ascending order.
+    ends : ndarray of shape (n_processes,)
+        End of each process's training texts among the training texts of all processes.
+    local_rows : slice
+        Rows of this process's training texts among the training texts of all processes.
+    first_row : int
+        Row of this process's first text among all texts of all processes.
+    is_proper : bool
+        Whether some texts are left out.
     """
 
     rows: Ints
     ends: Ints
-    own: slice
+    local_rows: slice
     first_row: int
-    sampled: bool
+    is_proper: bool
 
     @property
-    def n(self) -> int:
-        """How many train, in all processes."""
+    def n_texts(self) -> int:
+        """The number of training texts of all processes."""
         return int(self.ends[-1])
 
     @classmethod
-    def of(cls, rows: Sequence[int] | Ints, n_texts: int, ranks: Ranks) -> Learners:
-        """Count them over all processes, of which this one has so many texts."""
-        counts, totals = ranks.every(len(rows)), ranks.every(n_texts)
+    def from_rows(cls, rows: Sequence[int] | Ints, n_texts: int, processes: ProcessGroup) -> Subsample:
+        """Create a subsample from some rows of this process's texts.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Rows of the training texts, in ascending order.
+        n_texts : int
+            The number of this process's texts.
+        processes : ProcessGroup
+            The processes that share the texts.
+        """
+        counts, totals = processes.gather_objects(len(rows)), processes.gather_objects(n_texts)
         if min(counts) == 0:
-            raise InputError(f"{ranks.size} processes are more than the texts need; start fewer")
-        own, first_row = own_slice(len(rows), ranks), sum(totals[: ranks.rank])
+            raise InputError(f"a process has no training texts; start fewer than {processes.size} processes")
+        own, first_row = local_slice(len(rows), processes), sum(totals[: processes.rank])
         return cls(np.asarray(rows, dtype=np.int64), np.cumsum(counts), own, first_row, sum(counts) < sum(totals))
 
+    def gather_rows(self, processes: ProcessGroup) -> Ints | None:
+        """Return the training rows among the texts of all processes; None if all texts are training texts.
 
-def who_learns(
-    texts: Sequence[str],
-    n_clusters: int,
-    most: int,
-    embed: Callable[[Sequence[str]], Tensor],
+        In a distributed run, only the first process gets them.
+        """
+        if not self.is_proper:
+            return None
+        rows = processes.gather_rows(torch.from_numpy(self.rows + self.first_row))
+        return None if rows is None else rows.numpy()
+
+
+def choose_training_texts(
+    inputs: TrainingInputs,
+    max_texts: int,
     rng: np.random.Generator,
-    ranks: Ranks,
-    before: Ints | None,
-    known: Ints | None,
+    processes: ProcessGroup,
     progress: Progress,
-) -> Learners:
-    """Return who learns: all texts, or where all processes have more than `most` (0: no limit) a sample.
+    previous_rows: Ints | None = None,
+) -> Subsample:
+    """Choose the training texts: all, or a subsample if there are more than `max_texts`.
 
-    Args:
-        texts, n_clusters, embed, ranks: as in `choose_learners`.
-        most: how many texts train.
-        rng: the same in all processes.
-        before: who learned among all processes' texts in a run that goes on.
-        known: the classes of this process's texts, -1 where they are not known; those that are known all train.
-        progress: is told of the sample.
+    Parameters
+    ----------
+    inputs : TrainingInputs
+        The inputs of the run. Texts with a partial label are always chosen.
+    max_texts : int
+        Size of the subsample; 0 for no limit.
+    rng : numpy.random.Generator
+        The same in all processes.
+    processes : ProcessGroup
+        The processes that share the texts.
+    progress : Progress
+        Times the stage "sample".
+    previous_rows : ndarray, optional
+        Training rows of a run that is resumed, among the texts of all processes.
+
+    Returns
+    -------
+    Subsample
     """
-    if not most or ranks.total(len(texts)) <= most:
-        return Learners.of(range(len(texts)), len(texts), ranks)
-    drawing = rng.spawn(1)[0]  # of its own: a run that goes on draws nothing here
-    if before is not None:
-        return Learners.of(own_rows(before, len(texts), ranks), len(texts), ranks)
+    texts, encoder = inputs.texts, inputs.encoder
+    if not max_texts or processes.total(len(texts)) <= max_texts:
+        return Subsample.from_rows(range(len(texts)), len(texts), processes)
+    sampling_rng = rng.spawn(1)[0]  # separate, because a resumed run draws nothing here
+    if previous_rows is not None:
+        return Subsample.from_rows(local_rows(previous_rows, len(texts), processes), len(texts), processes)
+
+    def embed(some_texts: Sequence[str]) -> Tensor:
+        return encoder.embed(encoder.tokenize(some_texts), progress.advance)
+
     with progress.stage("sample"):
-        chosen = choose_learners(texts, n_clusters, most, embed, drawing, ranks)
-    if known is not None:
-        chosen = np.union1d(chosen, np.flatnonzero(known != UNKNOWN))
-    return Learners.of(chosen, len(texts), ranks)
+        rows = draw_subsample(texts, inputs.min_clusters, max_texts, embed, sampling_rng, processes)
+    if inputs.partial_labels is not None:
+        rows = np.union1d(rows, np.flatnonzero(inputs.partial_labels != UNLABELLED))
+    return Subsample.from_rows(rows, len(texts), processes)
 
 
-def choose_learners(
+def draw_subsample(
     texts: Sequence[str],
     n_clusters: int,
-    most: int,
+    max_texts: int,
     embed: Callable[[Sequence[str]], Tensor],
     rng: np.random.Generator,
-    ranks: Ranks,
+    processes: ProcessGroup,
 ) -> Ints:
-    """Return which of this process's texts train, of at most so many of all processes'.
+    """Draw a subsample of the texts of all processes.
 
-    Args:
-        texts: of this process.
-        n_clusters: that are to be found in them, at the least.
-        most: how many texts train.
-        embed: gives the embeddings (n, D) of texts.
-        rng: the same in all processes.
-        ranks: the processes.
+    Parameters
+    ----------
+    texts : sequence of str
+        This process's texts.
+    n_clusters : int
+        The smallest number of clusters, of which the subsample must have as many distinct texts.
+    max_texts : int
+        Size of the subsample over all processes.
+    embed : callable
+        Returns the embeddings (n, D) of n texts.
+    rng : numpy.random.Generator
+        The same in all processes.
+    processes : ProcessGroup
+        The processes that share the texts.
+
+    Returns
+    -------
+    ndarray
+        Rows of this process's texts, in ascending order.
     """
-    total = sum(ranks.every(len(texts)))
-    pool = np.sort(rng.choice(total, size=min(POOL * most, total), replace=False))
-    own = own_rows(pool, len(texts), ranks)
-    groups = _groups(F.normalize(embed([texts[i] for i in own]), dim=1), len(pool), rng, ranks)
-    everyone = ranks.rows_at_first(torch.from_numpy(groups))
-    chosen = pool[ranks.at_first(lambda: spread_over_groups(everyone.numpy(), most, rng))]  # type: ignore[union-attr]
-    ranks.same_draws(rng)
-    rows = own_rows(chosen, len(texts), ranks)
-    distinct = int(ranks.total(len({texts[i] for i in rows})))
-    if distinct < n_clusters:
+    total = sum(processes.gather_objects(len(texts)))
+    pool = np.sort(rng.choice(total, size=min(POOL_FACTOR * max_texts, total), replace=False))
+    local_pool = local_rows(pool, len(texts), processes)
+    local_groups = _assign_groups(F.normalize(embed([texts[i] for i in local_pool]), dim=1), len(pool), rng, processes)
+    groups = processes.gather_rows(torch.from_numpy(local_groups))
+    chosen = pool[processes.run_on_first(lambda: spread_over_groups(groups.numpy(), max_texts, rng))]  # type: ignore[union-attr]
+    processes.sync_generator(rng)
+    rows = local_rows(chosen, len(texts), processes)
+    n_distinct = int(processes.total(len({texts[i] for i in rows})))
+    if n_distinct < n_clusters:
         raise InputError(
-            f"max_fit_texts={most} leaves {distinct} distinct texts to find {n_clusters} clusters in; raise it"
+            f"max_fit_texts={max_texts} leaves {n_distinct} distinct texts for {n_clusters} clusters; raise it"
         )
-    logger.info("training on %d of %d texts", most, total)
+    logger.info("training on %d of %d texts", max_texts, total)
     return rows
 
 
 def spread_over_groups(groups: Ints, size: int, rng: np.random.Generator) -> Ints:
-    """Return so many of the members of groups (n,), in order: half of them evenly, the rest as they come.
+    """Choose members of groups, half of them spread evenly over the groups and the rest at random.
 
+    Parameters
+    ----------
+    groups : ndarray of shape (n,)
+        The group of each member.
+    size : int
+        Number of members to choose.
+    rng : numpy.random.Generator
+        Draws the members.
+
+    Returns
+    -------
+    ndarray of shape (size,)
+        Indices of the chosen members, in ascending order.
+
+    Examples
+    --------
     >>> groups = np.repeat([0, 1, 2], [90, 8, 2])
     >>> np.bincount(groups[spread_over_groups(groups, 20, np.random.default_rng(0))])
     array([13,  5,  2])
@@ -145,26 +213,27 @@ def spread_over_groups(groups: Ints, size: int, rng: np.random.Generator) -> Int
     shuffled = rng.permutation(len(groups))
     order = shuffled[np.argsort(groups[shuffled], kind="stable")]
     sizes = np.bincount(groups)
-    place = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)  # of each among its group's
-    turn = np.argsort(place, kind="stable")  # the first of each group, then the second of each...
-    evenly = order[turn[: size // 2]]
-    rest = np.setdiff1d(np.arange(len(groups)), evenly, assume_unique=True)
-    return np.sort(np.concatenate([evenly, rng.choice(rest, size - len(evenly), replace=False)]))
+    rank_in_group = np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    round_robin = np.argsort(rank_in_group, kind="stable")  # the first of each group, then the second of each...
+    spread = order[round_robin[: size // 2]]
+    rest = np.setdiff1d(np.arange(len(groups)), spread, assume_unique=True)
+    return np.sort(np.concatenate([spread, rng.choice(rest, size - len(spread), replace=False)]))
 
 
-def _groups(points: Tensor, n_all: int, rng: np.random.Generator, ranks: Ranks) -> Ints:
-    """Put points (n, D) of length one, n_all of all processes, into small groups; return which, (n,)."""
-    share = min(1.0, MOST_FITTED / n_all)
-    some = ranks.rows_at_first(points[:: max(round(1 / share), 1)])
+def _assign_groups(points: Tensor, n_all: int, rng: np.random.Generator, processes: ProcessGroup) -> Ints:
+    """Assign unit-length points (n, D) to small groups, (n,); `n_all` is the number of points of all processes."""
+    share = min(1.0, MAX_FIT_ROWS / n_all)
+    fit_points = processes.gather_rows(points[:: max(round(1 / share), 1)])
     seed = int(rng.integers(2**31))
 
-    def centres() -> Tensor:
-        assert some is not None
-        k = min(max(n_all // TEXTS_A_GROUP, 1), MOST_GROUPS, len(some))
-        fitted = MiniBatchKMeans(k, random_state=seed, batch_size=4096, n_init=1, max_iter=10).fit(some.numpy())
-        return torch.from_numpy(np.asarray(fitted.cluster_centers_, dtype=np.float32))
+    def fit_centres() -> Tensor:
+        assert fit_points is not None
+        k = min(max(n_all // GROUP_SIZE, 1), MAX_GROUPS, len(fit_points))
+        kmeans = MiniBatchKMeans(k, random_state=seed, batch_size=4096, n_init=1, max_iter=10).fit(fit_points.numpy())
+        return torch.from_numpy(np.asarray(kmeans.cluster_centers_, dtype=np.float32))
 
-    C = ranks.at_first(centres)
-    heights = (C**2).sum(1) / 2
-    nearest = [(piece @ C.T - heights).argmax(1) for piece in points.split(ROWS_A_PIECE)]
+    centres = processes.run_on_first(fit_centres)
+    # Of points x, argmin |x - c|^2 = argmax <x, c> - |c|^2 / 2.
+    half_norms = (centres**2).sum(1) / 2
+    nearest = [(block @ centres.T - half_norms).argmax(1) for block in points.split(BLOCK_ROWS)]
     return torch.cat(nearest).numpy() if nearest else np.zeros(0, dtype=np.int64)

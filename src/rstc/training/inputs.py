@@ -1,0 +1,85 @@
+"""The inputs of a training run (texts, views, encoder, number of clusters, partial labels) and their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rstc.config import Config
+from rstc.representation.encoder import Encoder
+from rstc.representation.network import Network
+from rstc.representation.views import Views
+from rstc.runtime.distributed import ProcessGroup
+from rstc.runtime.memory import MemoryEstimate
+from rstc.validation.n_clusters import ClusterRange
+
+ASSUMED_N_CLUSTERS = 100  # for the memory estimate, while the number of clusters is unknown
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """A trained model from which training continues.
+
+    Attributes
+    ----------
+    network : Network
+        Network of that model.
+    labels : ndarray of shape (N,)
+        Clusters that it predicts for the texts.
+    """
+
+    network: Network
+    labels: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TrainingInputs:
+    """The inputs of a run.
+
+    Attributes
+    ----------
+    texts : sequence of str
+        The N texts of this process.
+    views : Views
+        Two views of each text.
+    encoder : Encoder
+        The encoder to train.
+    n_clusters : int or (int, int or None)
+        Number of clusters, or the range within which it is estimated.
+    partial_labels : ndarray of shape (N,), optional
+        Class of each labelled text, -1 for the others. Class c is cluster c during training; there may be more clusters
+        than classes.
+    warm_start : WarmStart, optional
+        A trained model to continue from; its clusters keep their numbers.
+    """
+
+    texts: Sequence[str]
+    views: Views
+    encoder: Encoder
+    n_clusters: int | ClusterRange
+    partial_labels: NDArray[np.int64] | None = None
+    warm_start: WarmStart | None = None
+
+    @property
+    def min_clusters(self) -> int:
+        """The smallest number of clusters."""
+        return self.n_clusters[0] if isinstance(self.n_clusters, tuple) else self.n_clusters
+
+
+def estimate_memory(inputs: TrainingInputs, config: Config, processes: ProcessGroup) -> MemoryEstimate:
+    """Estimate the memory that a run on these inputs takes in this process."""
+    n_total = int(processes.total(len(inputs.texts)))  # the first process holds the training texts of all
+    n_clusters, encoder = inputs.n_clusters, inputs.encoder
+    return MemoryEstimate(
+        n_texts=len(inputs.texts),
+        n_characters=sum(map(len, inputs.texts)),
+        n_fit_texts=min(config.max_fit_texts or n_total, n_total),
+        max_tokens=config.max_tokens,
+        n_clusters=n_clusters if isinstance(n_clusters, int) else n_clusters[1] or ASSUMED_N_CLUSTERS,
+        dim=encoder.dim,
+        encoder_bytes=sum(weights.numel() * weights.element_size() for weights in encoder.parameters()),
+        cache_bytes=config.cache_mb * 2**20,
+    )

@@ -1,0 +1,210 @@
+"""The components of a trainer, such as network, optimizer, data loader and schedule, and how they are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from rstc.config import Config
+from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
+from rstc.pseudo_labels.features import WordFeatures, build_word_features
+from rstc.pseudo_labels.n_clusters import estimate_n_clusters
+from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
+from rstc.representation.hidden_state_cache import HiddenStateCache
+from rstc.representation.network import Network
+from rstc.representation.objective import ContrastiveObjective
+from rstc.representation.optimizer import NetworkOptimizer
+from rstc.runtime.distributed import ProcessGroup
+from rstc.runtime.progress import Progress
+from rstc.training.checkpoint_file import StateDict
+from rstc.training.data_loader import DataLoader, Generators
+from rstc.training.inputs import TrainingInputs
+from rstc.training.label_updater import LabelUpdater
+from rstc.training.schedule import Schedule, StoppingCriterion
+from rstc.training.subsample import Subsample
+from rstc.training.training_texts import TrainingTexts
+from rstc.validation.n_clusters import ClusterRange
+
+
+@dataclass(frozen=True)
+class TrainerParts:
+    """The parts that a `Trainer` runs.
+
+    Attributes
+    ----------
+    subsample : Subsample
+        Rows of the training texts.
+    texts : TrainingTexts
+        Tokens and embeddings of the training texts.
+    network : Network
+        The encoder with its two heads.
+    optimizer : NetworkOptimizer
+        Takes the optimizer steps.
+    data_loader : DataLoader
+        Provides the batches.
+    label_updater : LabelUpdater
+        Finds and updates the pseudo-labels.
+    schedule : Schedule
+        Steps of the label updates, and the last step.
+    stopping : StoppingCriterion
+        Tests whether the run has converged before the last step.
+    generators : Generators
+        Random generators of the data loader and the label updater.
+    cluster_count : ClusterCount or None
+        The estimate of the number of clusters; None if the number was given.
+    warm_start_labels : Tensor of shape (n,) or None
+        Clusters that the model of a warm start predicts for the training texts.
+    """
+
+    subsample: Subsample
+    texts: TrainingTexts
+    network: Network
+    optimizer: NetworkOptimizer
+    data_loader: DataLoader
+    label_updater: LabelUpdater
+    schedule: Schedule
+    stopping: StoppingCriterion
+    generators: Generators
+    cluster_count: ClusterCount | None = None
+    warm_start_labels: Tensor | None = None
+
+
+def build_trainer_parts(
+    inputs: TrainingInputs,
+    config: Config,
+    rng: np.random.Generator,
+    subsample: Subsample,
+    checkpoint: StateDict | None,
+    processes: ProcessGroup,
+    progress: Progress,
+) -> TrainerParts:
+    """Build the parts of a trainer.
+
+    The weights of the heads are drawn from torch's global generator.
+
+    Parameters
+    ----------
+    inputs : TrainingInputs
+        The inputs of the run.
+    config : Config
+        The settings.
+    rng : numpy.random.Generator
+        The same in all processes.
+    subsample : Subsample
+        Rows of the training texts.
+    checkpoint : dict or None
+        State of the run to resume; it holds the estimate of the number of clusters, which is not repeated.
+    processes : ProcessGroup
+        The processes that share the texts.
+    progress : Progress
+        Times the stages.
+
+    Returns
+    -------
+    TrainerParts
+    """
+    schedule = Schedule.from_config(subsample.n_texts, config)
+    generators = Generators.spawn(rng, processes)
+    texts = _read_texts(inputs, config, subsample, processes, progress)
+    if texts.cache and (checkpoint or schedule.contrast_steps or not schedule.uses_labels):
+        # The last bits of hidden states depend on the batch they are computed in, so all are computed in this pass.
+        texts.embed()
+    words = _build_words(inputs, config, subsample, rng, processes)
+    cluster_count, n_clusters = None, inputs.n_clusters
+    if isinstance(n_clusters, tuple):
+        if checkpoint:
+            cluster_count = cluster_count_from_dict(checkpoint["cluster_count"])
+        else:
+            cluster_count = _estimate_n_clusters(texts, words, config, n_clusters, rng, processes, progress)
+        assert cluster_count is not None
+        n_clusters = cluster_count.n_clusters
+    network = _build_network(inputs, n_clusters, config)
+    objective = ContrastiveObjective(network, config.lambda_i, config.tau, processes)
+    always_labelled = schedule.uses_labels and schedule.contrast_steps == 0
+    optimizer = NetworkOptimizer(objective, config.encoder_lr, config.head_lr, always_labelled)
+    if not processes.is_single:
+        torch.manual_seed(torch.initial_seed() + processes.rank)  # dropout differs between the processes
+    views = inputs.views.select(subsample.rows.tolist())
+    data_loader = DataLoader(texts, views, config.batch_size, subsample.ends, generators, processes, progress)
+    partial_labels = None if inputs.partial_labels is None else inputs.partial_labels[subsample.rows]
+    label_updater = LabelUpdater(network, config, words, partial_labels, subsample.local_rows, rng, processes)
+    stopping = StoppingCriterion(config.stop_interval, config.delta, processes, subsample.local_rows)
+    warm_start = inputs.warm_start
+    warm_start_labels = None if warm_start is None else torch.from_numpy(warm_start.labels[subsample.rows])
+    return TrainerParts(
+        subsample,
+        texts,
+        network,
+        optimizer,
+        data_loader,
+        label_updater,
+        schedule,
+        stopping,
+        generators,
+        cluster_count,
+        warm_start_labels,
+    )
+
+
+def _read_texts(
+    inputs: TrainingInputs, config: Config, subsample: Subsample, processes: ProcessGroup, progress: Progress
+) -> TrainingTexts:
+    """Tokenise the texts, and freeze the encoder's lower layers."""
+    encoder = inputs.encoder
+    encoder.train_layers(config.trainable_layers)
+    with progress.stage("encode"):
+        tokens = encoder.tokenize(inputs.texts)
+    cache = HiddenStateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_split else None
+    rows = subsample.rows.tolist()
+    return TrainingTexts(encoder, tokens, rows, cache, bool(config.cache_folder), processes, progress)
+
+
+def _build_words(
+    inputs: TrainingInputs, config: Config, subsample: Subsample, rng: np.random.Generator, processes: ProcessGroup
+) -> WordFeatures | None:
+    """Build the word features of all training texts in the first process; None elsewhere or if they are not used."""
+    is_used = config.words and (config.class_contrast or isinstance(inputs.n_clusters, tuple))
+    texts = processes.gather_lists([inputs.texts[i] for i in subsample.rows]) if is_used else None
+    words = None if texts is None else build_word_features(texts, rng)
+    processes.sync_generator(rng)
+    return words
+
+
+def _estimate_n_clusters(
+    texts: TrainingTexts,
+    words: WordFeatures | None,
+    config: Config,
+    n_clusters_range: ClusterRange,
+    rng: np.random.Generator,
+    processes: ProcessGroup,
+    progress: Progress,
+) -> ClusterCount:
+    """Estimate the number of clusters in the encoder's space before training.
+
+    A separate generator is used, so that a run with this n_clusters has the same result.
+    """
+    counting_rng = rng.spawn(1)[0]
+    E = processes.gather_rows(F.normalize(texts.embed(), dim=1))
+
+    def estimate() -> ClusterCount:
+        assert E is not None
+        return estimate_n_clusters(E.numpy(), words, config.words, n_clusters_range, counting_rng, progress.advance)
+
+    with progress.stage("count"):
+        return processes.run_on_first(estimate)
+
+
+def _build_network(inputs: TrainingInputs, n_clusters: int, config: Config) -> Network:
+    """Build the network, with the heads of the warm start if there is one."""
+    encoder, warm_start = inputs.encoder, inputs.warm_start
+    head = ClusteringNetwork(encoder.dim, n_clusters, config.dropout)
+    projector = ProjectingNetwork(encoder.dim, config.projection_dim)
+    if warm_start:
+        projector = warm_start.network.projector
+        if isinstance(warm_start.network.cluster_head, ClusteringNetwork):  # merged clusters get a new head
+            head = warm_start.network.cluster_head
+    return Network(encoder, head, projector)
