@@ -1,1 +1,1 @@
-"""What a person sees of a run: the clusters described, the run folder, the pages and figures."""
+"""Results of a run: descriptions of clusters, their map, the summary, corrections, and the run folder."""

@@ -1,8 +1,7 @@
-"""The clusters of a run as they are now: as the run found them, with the corrections that somebody made since."""
+"""A run with its corrections: the clusters as the run found them, and as edits changed them since."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -13,152 +12,187 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.results.describe import WordCounts
-from rstc.results.edits import EDITS, Corrected, Edit, Log, corrected, read_log, replayed, write_log
-from rstc.results.naming import WORDS_A_NAME
+from rstc.results.describe import ClusterDescription, WordCounts
+from rstc.results.edits import (
+    EDITS,
+    ClusterState,
+    Edit,
+    EditLog,
+    apply_edit,
+    common_label,
+    read_log,
+    replay_edits,
+    write_log,
+)
+from rstc.results.naming import WORDS_PER_NAME
 from rstc.results.run_folder import Points, read_points, read_summary
-
-Entry = dict[str, Any]
-LONGEST_QUOTE = 500  # characters of a text that a summary quotes
+from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
 
-def quotes(texts: Sequence[str], **rows: list[int]) -> dict[str, list[Any]]:
-    """Return quotes for an entry of a summary, the texts and where they stand.
+class CorrectedRun:
+    """A run with its texts and its corrections.
 
-    >>> quotes(["late again", "where is it"], typical=[1])
-    {'typical': ['where is it'], 'typical_at': [1]}
-    """
-    said = {name: [texts[row][:LONGEST_QUOTE] for row in some] for name, some in rows.items()}
-    return said | {f"{name}_at": some for name, some in rows.items()}
+    Parameters
+    ----------
+    summary : Summary
+        What the run found.
+    points : Points
+        The texts of the run.
+    log : EditLog, optional
+        The corrections.
 
-
-class RunNow:
-    """A run with its texts and corrections.
-
-    Attributes:
-        summary: as the run wrote it.
-        points: its texts.
-        log: the corrections.
-        now: the clusters and names after them.
+    Attributes
+    ----------
+    summary, points, log
+        As given; `correct` and `undo` change `log`.
+    state : ClusterState
+        The clusters and their names after the corrections.
     """
 
-    def __init__(self, summary: dict[str, Any], points: Points, log: Log | None = None) -> None:
+    def __init__(self, summary: Summary, points: Points, log: EditLog | None = None) -> None:
         self.summary, self.points = summary, points
-        self.log = self._saved = log or Log()
-        found = {one["cluster"]: one["name"] for one in summary["clusters"]}
-        # A number that was asked for and stayed empty is taken too: the model may still give it.
-        self._found = Corrected(points.clusters, found, len(summary["class_distribution"]))
-        self.now = replayed(self._found, self.log.edits)
+        self.log = self._saved_log = log or EditLog()
+        names = {entry.cluster: entry.name for entry in summary.clusters}
+        # The number of an empty cluster is in use as well: the model may still predict it.
+        self._initial = ClusterState(points.clusters, names, len(summary.class_distribution))
+        self.state = replay_edits(self._initial, self.log.edits)
 
     @classmethod
-    def read(cls, folder: Path) -> RunNow:
-        """Read a run's folder."""
+    def read(cls, folder: Path) -> CorrectedRun:
+        """Read a run folder."""
         summary, points = read_summary(folder), read_points(folder)
-        if len(points.texts) != summary["input"].get("shown", summary["input"]["texts"]):
-            raise InputError(f"the texts in {folder} are not those of its summary")
+        if len(points.texts) != summary.input.n_shown:
+            raise InputError(
+                f"the texts in {folder} are not those of its summary: "
+                f"there are {len(points.texts)}, the summary has {summary.input.n_shown}"
+            )
         return cls(summary, points, read_log(folder))
 
     def check_complete(self) -> None:
-        """Refuse to correct a run of which only some texts are at hand."""
-        if len(self.points.texts) < self.summary["input"]["texts"]:
+        """Raise InputError if the folder holds only a sample of the texts, which cannot be corrected."""
+        if len(self.points.texts) < self.summary.input.n_texts:
             raise InputError(
-                "this run shows a sample of its texts, as several processes made it; it cannot be corrected"
+                "a run of several processes cannot be corrected: its folder holds a sample of the texts only"
             )
 
     def correct(self, edit: Edit) -> None:
-        """Make one more correction; a new cluster gets a number that none ever had."""
+        """Apply one more edit; a new cluster gets a number that no cluster ever had."""
         self.check_complete()
         if isinstance(edit, dict) and edit.get("do") == "split":
-            edit = {**edit, "new": max(self.now.next_cluster, self.log.next_cluster)}
-        self.now = corrected(self.now, edit)
-        self.log = Log((*self.log.edits, edit), max(self.now.next_cluster, self.log.next_cluster))
+            edit = {**edit, "new": max(self.state.next_cluster, self.log.next_cluster)}
+        self.state = apply_edit(self.state, edit)
+        self.log = EditLog((*self.log.edits, edit), max(self.state.next_cluster, self.log.next_cluster))
 
     def undo(self) -> None:
-        """Take the last correction back."""
+        """Undo the last edit."""
         if not self.log.edits:
             raise InputError("there is nothing to undo")
         self.log = replace(self.log, edits=self.log.edits[:-1])
-        self.now = replayed(self._found, self.log.edits)
+        self.state = replay_edits(self._initial, self.log.edits)
 
     def save(self, folder: Path) -> None:
-        """Write the log, unless somebody else has written another since this one was read."""
-        if read_log(folder) != self._saved:
-            raise InputError(f"{folder / EDITS} was changed by somebody else meanwhile; begin again from there")
-        if self.log != self._saved:
+        """Write the log, unless the log in the folder was changed since this run was read."""
+        if read_log(folder) != self._saved_log:
+            raise InputError(
+                f"{folder / EDITS} was changed by another process in the meantime; reload the run and try again"
+            )
+        if self.log != self._saved_log:
             write_log(folder, self.log)
-            self._saved = self.log
+            self._saved_log = self.log
 
-    def copy(self) -> RunNow:
-        """Return the same run, to try a correction on."""
+    def copy(self) -> CorrectedRun:
+        """Return a copy whose corrections do not change this run."""
         return copy(self)
 
     @property
     def clusters(self) -> NDArray[np.int64]:
-        """The cluster of each text, (N,); NOISE: none."""
-        return self.now.clusters
+        """The cluster of each text after the corrections, (N,); `NO_CLUSTER` if it has none."""
+        return self.state.clusters
 
     @property
     def changed(self) -> NDArray[np.bool_]:
-        """Whether each text is in another cluster than the run found, (N,)."""
-        return np.asarray(self.now.clusters != self.points.clusters)
+        """Whether corrections changed the cluster of each text, (N,)."""
+        return np.asarray(self.clusters != self.points.clusters)
 
-    def entries(self) -> list[Entry]:
-        """Return the clusters as they are now, in the form that a summary has them.
+    def entries(self) -> list[ClusterEntry]:
+        """Return the clusters after the corrections.
 
-        What corrections changed is found again where the texts tell it (size, keywords), taken from the clusters that
-        the texts come from (quotes, nearest clusters), or None where only the model could tell (share, confidence).
+        Of a cluster that corrections changed, the size and the keywords are computed again; the quotes and the nearest
+        clusters are those of the clusters that its texts come from; the confidence is the mean of the texts that kept
+        their cluster; the estimated share is None unless the cluster consists of whole clusters of the run.
         """
-        found = {one["cluster"]: one for one in self.summary["clusters"]}
-        names = self.now.names
-        changed = self.changed
-        if not changed.any():
-            return [one | {"name": names[number]} for number, one in found.items() if number in names]
-        keywords = self._words.keywords(self.clusters)
-        home = {number: self.where_most_are(number) for number in found}
-        entries = []
-        for cluster, name in names.items():
-            members = np.flatnonzero(self.clusters == cluster)
-            if not len(members):
-                continue
-            before = self.points.clusters[members]
-            parts = np.unique(before[before >= 0]).tolist()
-            whole = (before >= 0).all() and len(members) == sum(found[part]["size"] for part in parts)
-            sure = self.points.confidence[members[~changed[members]]]
-            near = [home.get(other) for part in parts for other in found[part]["near"]]
-            quoted = {name: self._quoted(name, cluster) for name in ("typical", "doubtful")}
-            entries.append(
-                {
-                    "cluster": cluster,
-                    "name": name,
-                    "size": len(members),
-                    "confidence": float(sure.mean()) if len(sure) else None,
-                    "keywords": keywords[cluster],
-                    "near": [n for n in dict.fromkeys(near) if n not in (cluster, None)],
-                    "share": len(members) / len(self.points.texts),
-                    "estimated_share": sum(found[part]["estimated_share"] for part in parts) if whole else None,
-                    **quotes(self.points.texts, **quoted),
-                }
-            )
-        return entries
+        if not self.changed.any():
+            names = self.state.names
+            return [replace(entry, name=names[entry.cluster]) for entry in self.summary.clusters]
+        keywords = self._word_counts.keywords(self.clusters)
+        successors = {cluster: self.find_successor(cluster) for cluster in self._original_entries}
+        return [
+            self._build_entry(cluster, name, members, keywords[cluster], successors)
+            for cluster, name in self.state.names.items()
+            if len(members := np.flatnonzero(self.clusters == cluster))
+        ]
 
-    def name_for(self, rows: NDArray[np.int64]) -> str | None:
-        """Return a name for texts that become a cluster of their own, by their keywords; None if they have none."""
+    def _build_entry(
+        self,
+        cluster: int,
+        name: str,
+        members: NDArray[np.int64],
+        keywords: list[str],
+        successors: dict[int, int | None],
+    ) -> ClusterEntry:
+        """Build the entry of one cluster after corrections, from the rows of its texts and its keywords."""
+        original = self.points.clusters[members]
+        sources = [self._original_entries[source] for source in np.unique(original[original >= 0]).tolist()]
+        is_union = (original >= 0).all() and len(members) == sum(entry.size for entry in sources)
+        confidence = self.points.confidence[members[original == cluster]]
+        typical = [row for entry in sources for row in entry.typical_rows]
+        doubtful = [row for entry in sources for row in entry.doubtful_rows]
+        near = dict.fromkeys(successors.get(other) for entry in sources for other in entry.near)
+        description = ClusterDescription(
+            cluster=cluster,
+            size=len(members),
+            confidence=float(confidence.mean()) if len(confidence) else None,
+            keywords=keywords,
+            typical=[row for row in typical if self.clusters[row] == cluster],
+            doubtful=[row for row in doubtful if self.clusters[row] == cluster],
+            near=[other for other in near if other is not None and other != cluster],
+        )
+        shares = [entry.estimated_share for entry in sources if entry.estimated_share is not None]
+        return build_cluster_entry(
+            description,
+            self.points.texts,
+            name=name,
+            n_texts=len(self.points.texts),
+            label=self._find_label(cluster),
+            estimated_share=sum(shares) if is_union else None,
+        )
+
+    def _find_label(self, cluster: int) -> Any:
+        """Return the given class of a cluster after corrections.
+
+        Renaming a cluster or moving texts keeps its label, a merge keeps a label that all labelled parts share
+        (`common_label`), and a cluster that was split off has none.
+        """
+        original = self._original_entries
+        return common_label(original[part].label for part in self.state.parts(cluster) if part in original)
+
+    def suggest_name(self, rows: NDArray[np.int64]) -> str | None:
+        """Name texts that become a cluster of their own by their keywords; None if they have none."""
         labels = self.clusters.copy()
-        labels[rows] = self.now.next_cluster
-        words = self._words.keywords(labels)[self.now.next_cluster]
-        return ", ".join(words[:WORDS_A_NAME]) or None
+        labels[rows] = self.state.next_cluster
+        keywords = self._word_counts.keywords(labels)[self.state.next_cluster]
+        return ", ".join(keywords[:WORDS_PER_NAME]) or None
 
-    def _quoted(self, name: str, cluster: int) -> list[int]:
-        """Return which of the texts that the run quoted are in this cluster now."""
-        rows = (row for one in self.summary["clusters"] for row in one[f"{name}_at"])
-        return [row for row in rows if self.clusters[row] == cluster]
-
-    def where_most_are(self, cluster: int) -> int | None:
-        """Return the cluster in which most texts of a cluster that the run found are now; None: they are noise."""
-        now = self.clusters[self.points.clusters == cluster]
-        numbers, counts = np.unique(now[now >= 0], return_counts=True)
+    def find_successor(self, cluster: int) -> int | None:
+        """Return the cluster that holds most texts of a cluster of the run after the corrections; None if none does."""
+        clusters = self.clusters[self.points.clusters == cluster]
+        numbers, counts = np.unique(clusters[clusters >= 0], return_counts=True)
         return int(numbers[counts.argmax()]) if len(numbers) else None
 
     @cached_property
-    def _words(self) -> WordCounts:
+    def _original_entries(self) -> dict[int, ClusterEntry]:
+        return {entry.cluster: entry for entry in self.summary.clusters}
+
+    @cached_property
+    def _word_counts(self) -> WordCounts:
         return WordCounts(self.points.texts)

@@ -1,4 +1,4 @@
-"""Clusters in words: their size, keywords, typical texts, doubtful texts and nearest clusters."""
+"""Describe clusters: size, keywords (class-based TF-IDF), typical texts, doubtful texts and nearest clusters."""
 
 from __future__ import annotations
 
@@ -14,26 +14,37 @@ from sklearn.preprocessing import normalize
 Matrix = NDArray[np.floating]
 
 N_KEYWORDS = 8
+N_QUOTES = 5
 N_NEAR = 3
+MAX_CHARACTERS = 5000  # of a text are searched for words: a text as long as a novel is still one text
+MAX_WORDS = 50_000
 
 
 @dataclass(frozen=True)
 class ClusterDescription:
-    """One cluster in words.
+    """Description of one cluster.
 
-    Attributes:
-        cluster: its number.
-        size: how many texts it holds.
-        confidence: the mean probability of its texts.
-        keywords: words that are frequent in it and rare elsewhere, the most telling first.
-        typical: which distinct texts are nearest to its centre.
-        doubtful: of which distinct texts the model is least sure.
-        near: the clusters whose centres are nearest to its own.
+    Attributes
+    ----------
+    cluster : int
+        Number of the cluster.
+    size : int
+        Number of texts.
+    confidence : float or None
+        Mean confidence of the texts, None if no text has one.
+    keywords : list of str
+        Words that are frequent in the cluster and rare elsewhere, best first.
+    typical : list of int
+        Rows of the distinct texts that are nearest to the centre of the cluster.
+    doubtful : list of int
+        Rows of the distinct texts with the lowest confidence.
+    near : list of int
+        The clusters with the nearest centres, nearest first.
     """
 
     cluster: int
     size: int
-    confidence: float
+    confidence: float | None
     keywords: list[str]
     typical: list[int]
     doubtful: list[int]
@@ -46,98 +57,127 @@ def describe(
     confidence: NDArray[np.floating],
     E: Matrix,
     n_keywords: int = N_KEYWORDS,
-    n_texts: int = 5,
+    n_texts: int = N_QUOTES,
 ) -> list[ClusterDescription]:
-    """Describe every cluster that holds a text, in the order of their numbers.
+    """Describe every cluster that holds a text, ordered by cluster number.
 
-    Args:
-        texts: N texts.
-        labels: their clusters, (N,); below 0: none.
-        confidence: the probability of each text's cluster, (N,).
-        E: the learned embeddings, (N, D).
-        n_keywords, n_texts: how many keywords, and how many typical and doubtful texts, at the most.
+    Parameters
+    ----------
+    texts : sequence of str
+        N texts.
+    labels : array of int, shape (N,)
+        The cluster of each text, negative for a text without cluster.
+    confidence : array of float, shape (N,)
+        Confidence of each text.
+    E : array of float, shape (N, D)
+        Learned embeddings.
+    n_keywords, n_texts : int
+        Maximum number of keywords, and of typical and doubtful texts.
+
+    Returns
+    -------
+    list of ClusterDescription
     """
     clusters = np.unique(labels[labels >= 0])
+    if not len(clusters):
+        return []
     keywords = WordCounts(texts).keywords(labels, n_keywords)
-    centres = np.empty((len(clusters), E.shape[1]))
-    described = []
-    for place, cluster in enumerate(clusters):
-        members = np.flatnonzero(labels == cluster)
-        sure = confidence[members]
-        U = normalize(E[members])
-        centres[place] = U.mean(0)
-        described.append(
-            ClusterDescription(
-                cluster=int(cluster),
-                size=len(members),
-                confidence=float(sure.mean()),
-                keywords=keywords[int(cluster)],
-                typical=_distinct(texts, members[np.argsort(-(U @ centres[place]), kind="stable")], n_texts),
-                doubtful=_distinct(texts, members[np.argsort(sure, kind="stable")], n_texts),
-                near=[],
-            )
+    members = [np.flatnonzero(labels == cluster) for cluster in clusters]
+    centres = np.empty((len(clusters), E.shape[1]))  # (C, D)
+    typical = []
+    for i, rows in enumerate(members):
+        U = normalize(E[rows])
+        centres[i] = U.mean(0)
+        typical.append(_take_distinct(texts, rows[np.argsort(-(U @ centres[i]), kind="stable")], n_texts))
+    near = clusters[_nearest_centres(centres)]
+    return [
+        ClusterDescription(
+            cluster=int(clusters[i]),
+            size=len(rows),
+            confidence=float(confidence[rows].mean()),
+            keywords=keywords[int(clusters[i])],
+            typical=typical[i],
+            doubtful=_take_distinct(texts, rows[np.argsort(confidence[rows], kind="stable")], n_texts),
+            near=near[i].tolist(),
         )
-    for one, near in zip(described, _nearest(centres), strict=True):
-        one.near.extend(int(clusters[place]) for place in near)
-    return described
+        for i, rows in enumerate(members)
+    ]
 
 
-# scikit-learn's list has words in it that tickets and queries are about.
-_TELLING = {"amount", "back", "bill", "bottom", "call", "computer", "detail", "empty", "fill", "fire", "front", "full"}
-_TELLING |= {"interest", "move", "name", "show", "system"}
-STOP_WORDS = sorted(ENGLISH_STOP_WORDS - _TELLING)
+# Words of scikit-learn's list that tickets and queries are about.
+_NOT_STOP_WORDS = {"amount", "back", "bill", "bottom", "call", "computer", "detail", "empty", "fill", "fire", "front"}
+_NOT_STOP_WORDS |= {"full", "interest", "move", "name", "show", "system"}
+STOP_WORDS = sorted(ENGLISH_STOP_WORDS - _NOT_STOP_WORDS)
 
 
 class WordCounts:
-    """Which words each of N texts has; from it follow the keywords of any clusters of these texts."""
+    """The words of N texts, from which the keywords of any clustering of these texts follow.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        N texts.
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        # Words are looked for in the first few thousand characters: one text of a novel's length is still one text.
-        counter = CountVectorizer(
-            stop_words=STOP_WORDS, token_pattern=r"(?u)\b[^\W\d_][\w'’-]+\b", binary=True, max_features=50_000
+        vectorizer = CountVectorizer(
+            stop_words=STOP_WORDS, token_pattern=r"(?u)\b[^\W\d_][\w'’-]+\b", binary=True, max_features=MAX_WORDS
         )
         try:
-            self._counts = counter.fit_transform(text[:5000] for text in texts)  # (N, V)
-            self._words = counter.get_feature_names_out()
-        except ValueError:  # not one word in all the texts
+            self._counts = vectorizer.fit_transform(text[:MAX_CHARACTERS] for text in texts)  # (N, V)
+            self._words = vectorizer.get_feature_names_out()
+        except ValueError:  # the texts hold no word
             self._counts, self._words = sp.csr_matrix((len(texts), 0)), np.array([], dtype=object)
 
-    def keywords(self, labels: NDArray[np.int64], most: int = N_KEYWORDS) -> dict[int, list[str]]:
-        """Return the keywords of each cluster (labels are (N,), below 0: none), by class-based TF-IDF.
+    def keywords(self, labels: NDArray[np.int64], n_keywords: int = N_KEYWORDS) -> dict[int, list[str]]:
+        """Return the keywords of each cluster by class-based TF-IDF.
 
-        A word's score is how often the cluster has it times log(1 + words of a mean cluster / the word's total).
+        The score of a word is the number of texts of the cluster that hold it, times
+        log(1 + words of a mean cluster / the word's total).
+
+        Parameters
+        ----------
+        labels : array of int, shape (N,)
+            The cluster of each text, negative for a text without cluster.
+        n_keywords : int
+            Maximum number of keywords of a cluster.
+
+        Returns
+        -------
+        dict
+            From cluster number to keywords, best first.
         """
         rows = np.flatnonzero(labels >= 0)
-        clusters, place = np.unique(labels[rows], return_inverse=True)
+        clusters, index = np.unique(labels[rows], return_inverse=True)
         if not len(self._words) or not len(clusters):
             return {int(cluster): [] for cluster in clusters}
-        membership = sp.csr_matrix((np.ones(len(rows)), (place, rows)), shape=(len(clusters), len(labels)))
+        membership = sp.csr_matrix((np.ones(len(rows)), (index, rows)), shape=(len(clusters), len(labels)))
         counts = (membership @ self._counts).tocsr()  # (C, V)
-        total = np.asarray(counts.sum(0)).ravel()
-        rarity = np.log1p(counts.sum() / len(clusters) / np.maximum(total, 1))
+        totals = np.asarray(counts.sum(0)).ravel()  # (V,)
+        rarity = np.log1p(counts.sum() / len(clusters) / np.maximum(totals, 1))
         keywords = {}
-        for i, cluster in enumerate(clusters):  # one after the other: all of them at once would be C x V numbers
+        for i, cluster in enumerate(clusters):  # a dense score matrix would hold C x V numbers
             start, end = counts.indptr[i : i + 2]
             words = counts.indices[start:end]
-            score = counts.data[start:end] * rarity[words]
-            best = np.lexsort((words, -score))[:most]
+            scores = counts.data[start:end] * rarity[words]
+            best = np.lexsort((words, -scores))[:n_keywords]
             keywords[int(cluster)] = [str(self._words[j]) for j in words[best]]
         return keywords
 
 
-def _nearest(centres: Matrix) -> NDArray[np.int64]:
-    """Return for each centre (C, D) the places of the few others nearest to it by cosine, the nearest first."""
+def _nearest_centres(centres: Matrix) -> NDArray[np.int64]:
+    """Return for each centre (C, D) the indices of the `N_NEAR` nearest others by cosine, nearest first."""
     U = normalize(centres)
-    likeness = U @ U.T
-    np.fill_diagonal(likeness, -np.inf)
-    return np.argsort(-likeness, axis=1, kind="stable")[:, : min(N_NEAR, len(centres) - 1)]
+    similarity = U @ U.T  # (C, C)
+    np.fill_diagonal(similarity, -np.inf)
+    return np.argsort(-similarity, axis=1, kind="stable")[:, : min(N_NEAR, len(centres) - 1)]
 
 
-def _distinct(texts: Sequence[str], order: NDArray[np.int64], most: int) -> list[int]:
-    """Return the first few rows in this order whose texts differ."""
-    first: dict[str, int] = {}
+def _take_distinct(texts: Sequence[str], order: NDArray[np.int64], n: int) -> list[int]:
+    """Return the first n rows in this order whose texts differ."""
+    first_rows: dict[str, int] = {}
     for row in order:
-        first.setdefault(texts[row], int(row))
-        if len(first) == most:
+        first_rows.setdefault(texts[row], int(row))
+        if len(first_rows) == n:
             break
-    return list(first.values())
+    return list(first_rows.values())

@@ -1,15 +1,21 @@
-"""Corrections to a clustering: a log of what was done, which replays to the clusters as corrected.
+"""Corrections to a clustering: a log of edits that replays to the corrected clusters without a model.
 
-An entry tells all that its replay needs, so that it needs no model: a split holds the texts that went to the new
-cluster. Texts go by their place among the texts of the run. Numbers of clusters stay what they were; a new one gets a
-number that none had, and one that was merged away is not used again.
+Edits refer to texts by their index among the texts of the run, and a split lists the texts that go to the new cluster.
+Cluster numbers are stable: a new cluster gets a number that no cluster had before, and the number of a cluster that was
+merged into another is not used again.
+
+    {"do": "rename", "cluster": 3, "name": "late parcels"}
+    {"do": "merge", "cluster": 3, "into": 1}
+    {"do": "split", "cluster": 3, "rows": [5, 8], "new": 12, "name": "lost parcels"}
+    {"do": "move", "rows": [5, 8], "into": 1}
+    {"do": "noise", "rows": [5, 8]}
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, count
 from pathlib import Path
@@ -19,156 +25,246 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.atomic import replaced_file
-from rstc.io.columns import clean
+from rstc.io.atomic import replace_file
+from rstc.io.columns import clean_text
+from rstc.io.predictions import NO_CLUSTER
 
 EDITS = "edits.json"
 FORMAT_VERSION = 1
-NOISE = -1
-LONGEST_NAME = 200
-LARGEST_NUMBER = 1_000_000  # of a cluster
+MAX_NAME_LENGTH = 200
+MAX_CLUSTER = 1_000_000  # the largest cluster number that a log may use
 
 Edit = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Log:
-    """Corrections in their order, and the first number that no cluster ever had, undone ones included."""
+class EditLog:
+    """The edits of a run.
+
+    Attributes
+    ----------
+    edits : tuple of dict
+        The edits in the order in which they were made.
+    next_cluster : int
+        The first number that no cluster ever had, clusters of undone edits included.
+    """
 
     edits: tuple[Edit, ...] = ()
     next_cluster: int = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected:
-    """Clusters after some corrections.
+class ClusterState:
+    """The clusters after some edits.
 
-    Attributes:
-        clusters: the cluster of each text, (N,); NOISE: none.
-        names: of the clusters that there are, by number.
-        next_cluster: the number that a new cluster gets.
+    Attributes
+    ----------
+    clusters : array of int, shape (N,)
+        The cluster of each text, `NO_CLUSTER` if it has none.
+    names : mapping
+        From the number of each cluster to its name.
+    next_cluster : int
+        The number that the next new cluster gets.
+    merged : mapping
+        From the number of each cluster that others were merged into to all its parts, itself included.
     """
 
     clusters: NDArray[np.int64]
     names: Mapping[int, str]
     next_cluster: int
+    merged: Mapping[int, frozenset[int]] = field(default_factory=dict)
+
+    def parts(self, cluster: int) -> frozenset[int]:
+        """Return the clusters that were merged into a cluster, itself included."""
+        return self.merged.get(cluster, frozenset({cluster}))
 
 
-def replayed(found: Corrected, edits: Sequence[Edit]) -> Corrected:
-    """Return what comes of clusters by a log of corrections.
+def common_label(labels: Iterable[Any]) -> Any:
+    """Return the label of a cluster that is merged from clusters with these labels.
 
-    >>> found = Corrected(np.array([0, 0, 1, 2]), {0: "a", 1: "b", 2: "c"}, 3)
-    >>> now = replayed(found, [{"do": "merge", "cluster": 1, "into": 0}])
-    >>> now.clusters.tolist(), dict(now.names)
+    A merged cluster keeps a label if all its parts that have a label have the same one, else it has none.
+
+    Parameters
+    ----------
+    labels : iterable
+        The given class of each part, None for a part without one.
+
+    Returns
+    -------
+    object
+        The common label or None.
+
+    Examples
+    --------
+    >>> common_label(["late", None, "late"]), common_label(["late", "lost"]), common_label([None])
+    ('late', None, None)
+    """
+    distinct = {label for label in labels if label is not None}
+    return distinct.pop() if len(distinct) == 1 else None
+
+
+def replay_edits(initial: ClusterState, edits: Sequence[Edit]) -> ClusterState:
+    """Apply edits one after the other.
+
+    Parameters
+    ----------
+    initial : ClusterState
+        The clusters as the run found them.
+    edits : sequence of dict
+        The edits.
+
+    Returns
+    -------
+    ClusterState
+
+    Examples
+    --------
+    >>> initial = ClusterState(np.array([0, 0, 1, 2]), {0: "a", 1: "b", 2: "c"}, 3)
+    >>> state = replay_edits(initial, [{"do": "merge", "cluster": 1, "into": 0}])
+    >>> state.clusters.tolist(), dict(state.names)
     ([0, 0, 0, 2], {0: 'a', 2: 'c'})
     """
-    return reduce(corrected, edits, found)
+    return reduce(apply_edit, edits, initial)
 
 
-def corrected(now: Corrected, edit: Edit) -> Corrected:
-    """Return what one correction makes of clusters, or say what is wrong with it."""
-    does = edit.get("do") if isinstance(edit, dict) else None
-    if not isinstance(does, str) or does not in _DOES:
-        raise InputError(f"a correction is one of {', '.join(_DOES)}, got {does!r}")
-    return _DOES[does](now, edit)
+def apply_edit(state: ClusterState, edit: Edit) -> ClusterState:
+    """Return the clusters after one edit.
+
+    Parameters
+    ----------
+    state : ClusterState
+        The clusters before.
+    edit : dict
+        The edit; its action is under the key "do".
+
+    Returns
+    -------
+    ClusterState
+
+    Raises
+    ------
+    InputError
+        If the edit is malformed or does not fit the clusters.
+    """
+    action = edit.get("do") if isinstance(edit, dict) else None
+    if not isinstance(action, str) or action not in _ACTIONS:
+        raise InputError(f"a correction is one of {', '.join(_ACTIONS)}, got {action!r}")
+    return _ACTIONS[action](state, edit)
 
 
-def checked_name(name: Any) -> str:
-    """Return a name on one line, or say what is wrong with it.
+def validate_name(name: Any) -> str:
+    """Return a cluster's name on one line, without control characters.
 
-    >>> checked_name("  money \\n back ")
+    Parameters
+    ----------
+    name : str
+        The name as it was typed.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InputError
+        If the name is empty, or if it is longer than `MAX_NAME_LENGTH`.
+
+    Examples
+    --------
+    >>> validate_name("  money \\n back ")
     'money back'
     """
-    signs = (clean(name) or "") if isinstance(name, str) else ""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in signs).split())
-    if not line or len(line) > LONGEST_NAME:
-        raise InputError(f"a name has 1 to {LONGEST_NAME} characters")
+    characters = (clean_text(name) or "") if isinstance(name, str) else ""
+    line = " ".join("".join(character if character.isprintable() else " " for character in characters).split())
+    if not line or len(line) > MAX_NAME_LENGTH:
+        raise InputError(f"a name has 1 to {MAX_NAME_LENGTH} characters, got {len(line)}")
     return line
 
 
-def _renamed(now: Corrected, edit: Edit) -> Corrected:
-    cluster = _cluster(now, edit, "cluster")
-    return Corrected(now.clusters, {**now.names, cluster: checked_name(edit.get("name"))}, now.next_cluster)
+def _rename(state: ClusterState, edit: Edit) -> ClusterState:
+    cluster = _get_cluster(state, edit, "cluster")
+    return replace(state, names={**state.names, cluster: validate_name(edit.get("name"))})
 
 
-def _merged(now: Corrected, edit: Edit) -> Corrected:
-    cluster, into = _cluster(now, edit, "cluster"), _cluster(now, edit, "into")
+def _merge(state: ClusterState, edit: Edit) -> ClusterState:
+    cluster, into = _get_cluster(state, edit, "cluster"), _get_cluster(state, edit, "into")
     if cluster == into:
-        raise InputError("a cluster cannot be merged with itself")
-    names = {number: name for number, name in now.names.items() if number != cluster}
-    return Corrected(np.where(now.clusters == cluster, into, now.clusters), names, now.next_cluster)
+        raise InputError(f"cluster {cluster} cannot be merged with itself")
+    names = {number: name for number, name in state.names.items() if number != cluster}
+    merged = {**state.merged, into: state.parts(into) | state.parts(cluster)}
+    clusters = np.where(state.clusters == cluster, into, state.clusters)
+    return ClusterState(clusters, names, state.next_cluster, merged)
 
 
-def _split(now: Corrected, edit: Edit) -> Corrected:
-    cluster, rows = _cluster(now, edit, "cluster"), _rows(now, edit)
-    if (now.clusters[rows] != cluster).any():
+def _split(state: ClusterState, edit: Edit) -> ClusterState:
+    cluster, rows = _get_cluster(state, edit, "cluster"), _get_rows(state, edit)
+    if (state.clusters[rows] != cluster).any():
         raise InputError(f"rows of other clusters cannot be split off cluster {cluster}")
-    if len(rows) == (now.clusters == cluster).sum():
-        raise InputError("a split leaves some texts on either side")
-    new = edit.get("new", now.next_cluster)
-    if isinstance(new, bool) or not isinstance(new, int) or not now.next_cluster <= new <= LARGEST_NUMBER:
+    if len(rows) == (state.clusters == cluster).sum():
+        raise InputError(f"a split of cluster {cluster} must leave at least one text in it")
+    new = edit.get("new", state.next_cluster)
+    if isinstance(new, bool) or not isinstance(new, int) or not state.next_cluster <= new <= MAX_CLUSTER:
         raise InputError(f"a new cluster cannot have the number {new!r}")
-    clusters = now.clusters.copy()
+    clusters = state.clusters.copy()
     clusters[rows] = new
-    name = checked_name(edit["name"]) if edit.get("name") else now.names[cluster]
-    return Corrected(clusters, {**now.names, new: _free_name(now, name)}, new + 1)
+    name = validate_name(edit["name"]) if edit.get("name") else state.names[cluster]
+    return ClusterState(clusters, {**state.names, new: _make_unique(state, name)}, new + 1, state.merged)
 
 
-def _free_name(now: Corrected, name: str) -> str:
-    """Return a name, with a number behind it if another cluster has it."""
+def _make_unique(state: ClusterState, name: str) -> str:
+    """Return a name, with a number appended if another cluster has it."""
     names = chain([name], (f"{name} ({i})" for i in count(2)))
-    return next(new for new in names if new not in now.names.values())
+    return next(candidate for candidate in names if candidate not in state.names.values())
 
 
-def _moved(now: Corrected, edit: Edit) -> Corrected:
-    clusters = now.clusters.copy()
-    clusters[_rows(now, edit)] = _cluster(now, edit, "into")
-    return Corrected(clusters, now.names, now.next_cluster)
+def _move(state: ClusterState, edit: Edit) -> ClusterState:
+    clusters = state.clusters.copy()
+    clusters[_get_rows(state, edit)] = _get_cluster(state, edit, "into")
+    return replace(state, clusters=clusters)
 
 
-def _put_aside(now: Corrected, edit: Edit) -> Corrected:
-    clusters = now.clusters.copy()
-    clusters[_rows(now, edit)] = NOISE
-    return Corrected(clusters, now.names, now.next_cluster)
+def _remove_from_clusters(state: ClusterState, edit: Edit) -> ClusterState:
+    clusters = state.clusters.copy()
+    clusters[_get_rows(state, edit)] = NO_CLUSTER
+    return replace(state, clusters=clusters)
 
 
-_DOES = {"rename": _renamed, "merge": _merged, "split": _split, "move": _moved, "noise": _put_aside}
+_ACTIONS = {"rename": _rename, "merge": _merge, "split": _split, "move": _move, "noise": _remove_from_clusters}
 
 
-def _cluster(now: Corrected, edit: Edit, name: str) -> int:
-    cluster = edit.get(name)
-    if isinstance(cluster, bool) or not isinstance(cluster, int) or cluster not in now.names:
+def _get_cluster(state: ClusterState, edit: Edit, key: str) -> int:
+    """Return an existing cluster that an edit names."""
+    cluster = edit.get(key)
+    if isinstance(cluster, bool) or not isinstance(cluster, int) or cluster not in state.names:
         raise InputError(f"there is no cluster {cluster!r}")
     return cluster
 
 
-def _rows(now: Corrected, edit: Edit) -> NDArray[np.int64]:
+def _get_rows(state: ClusterState, edit: Edit) -> NDArray[np.int64]:
+    """Return the distinct rows that an edit names, in order."""
     rows = edit.get("rows")
-    if (
-        not isinstance(rows, list)
-        or not rows
-        or not all(type(row) is int and 0 <= row < len(now.clusters) for row in rows)
-    ):
-        raise InputError("a correction of texts names their rows")
+    n_texts = len(state.clusters)
+    if not isinstance(rows, list) or not rows or not all(type(row) is int and 0 <= row < n_texts for row in rows):
+        raise InputError(f"rows must be a list of integers from 0 to {n_texts - 1}")
     return np.unique(np.array(rows, dtype=np.int64))
 
 
-def read_log(folder: Path) -> Log:
-    """Return the log of a run's folder; empty if there is none."""
+def read_log(folder: Path) -> EditLog:
+    """Read the log of a run folder; it is empty if there is no file."""
     path = folder / EDITS
     try:
         log = json.loads(path.read_text(encoding="utf-8"))
         if log["format_version"] != FORMAT_VERSION or not isinstance(log["edits"], list):
             raise ValueError
-        return Log(tuple(log["edits"]), int(log["next_cluster"]))
+        return EditLog(tuple(log["edits"]), int(log["next_cluster"]))
     except FileNotFoundError:
-        return Log()
+        return EditLog()
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path} is not a log of corrections") from None
 
 
-def write_log(folder: Path, log: Log) -> None:
-    """Write the log; a stop in the middle leaves the one before."""
+def write_log(folder: Path, log: EditLog) -> None:
+    """Write the log of a run folder, atomically."""
     content = {"format_version": FORMAT_VERSION, "next_cluster": log.next_cluster, "edits": log.edits}
-    with replaced_file(folder / EDITS) as new:
-        new.write_text(json.dumps(content), encoding="utf-8")
+    with replace_file(folder / EDITS) as temporary:
+        temporary.write_text(json.dumps(content), encoding="utf-8")

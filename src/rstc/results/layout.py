@@ -1,4 +1,4 @@
-"""Places on a flat map: texts that are near each other in the learned space are near each other on it."""
+"""Two-dimensional map of the texts: PCA for few texts, t-SNE for more, of a subsample where there are many."""
 
 from __future__ import annotations
 
@@ -9,77 +9,91 @@ from sklearn.manifold import TSNE
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-TEXTS_TO_LAY_OUT = 5_000  # by t-SNE; the others are placed among them
-FEW = 10  # for which t-SNE has no neighbours to keep together
-DIMENSIONS = 50
-NEIGHBOURS = 5
-SHARPNESS = 20  # by how much a nearer neighbour has more say
-ROWS_A_PIECE = 4096
-SPREAD = (
-    0.004  # of the map, around the place that a text's neighbours give it, so that equal ones do not hide each other
-)
-FURTHEST = 65535
+TSNE_TEXTS = 5_000  # the other texts are placed among these
+MIN_TSNE_TEXTS = 10  # t-SNE needs neighbours
+PCA_DIMENSIONS = 50
+N_NEIGHBOURS = 5  # that place a text outside the subsample
+SHARPNESS = 20  # the weight of a neighbour is exp(SHARPNESS * cosine)
+BLOCK_ROWS = 4096
+JITTER = 0.004  # of the extent of the map: equal texts do not hide each other
+MAX_COORDINATE = 65535
 
-Places = NDArray[np.uint16]  # (N, 2), 0 to FURTHEST each way
+Layout = NDArray[np.uint16]  # (N, 2), coordinates from 0 to MAX_COORDINATE
 
 
-def places(E: NDArray[np.float32]) -> Places:
-    """Return where texts stand on a map, by their embeddings (N, D); the same ones for the same embeddings.
+def compute_layout(E: NDArray[np.float32]) -> Layout:
+    """Place texts on a map such that texts with similar embeddings are near each other.
 
-    Few texts are laid out by their main directions, more by t-SNE. Of many, a random sample is laid out, and the others
-    stand where their nearest texts of the sample do. Equal texts stand side by side.
+    A random subsample of at most `TSNE_TEXTS` texts is laid out by t-SNE, or by PCA if it has fewer than
+    `MIN_TSNE_TEXTS` distinct texts. The other texts are placed at the weighted mean of their nearest texts in the
+    subsample. Equal texts are placed side by side. The result is deterministic.
 
-    >>> places(np.eye(3, dtype=np.float32)).shape
+    Parameters
+    ----------
+    E : array of float, shape (N, D)
+        Embeddings of the texts.
+
+    Returns
+    -------
+    array of uint16, shape (N, 2)
+        Coordinates from 0 to `MAX_COORDINATE`.
+
+    Examples
+    --------
+    >>> compute_layout(np.eye(3, dtype=np.float32)).shape
     (3, 2)
     """
     E = np.asarray(normalize(E), dtype=np.float32)
     rng = np.random.default_rng(0)
-    chosen = np.sort(rng.choice(len(E), min(TEXTS_TO_LAY_OUT, len(E)), replace=False))
-    # Equal points would stand on each other, and t-SNE breaks down if all are.
-    distinct, first, which = np.unique(E[chosen], axis=0, return_index=True, return_inverse=True)
-    laid_out = _laid_out(distinct)
-    everywhere = laid_out[which] if len(chosen) == len(E) else _among(E, distinct, laid_out)
-    beside = np.ones(len(E), dtype=bool)
-    beside[chosen[first]] = False
-    spread = SPREAD * np.maximum(np.ptp(laid_out, axis=0), 1e-12)
-    everywhere[beside] += rng.normal(scale=spread, size=(beside.sum(), 2))
-    return _on_the_map(everywhere)
+    sample = np.sort(rng.choice(len(E), min(TSNE_TEXTS, len(E)), replace=False))
+    # Equal points would be drawn on top of each other, and t-SNE fails if all points are equal.
+    distinct, first, inverse = np.unique(E[sample], axis=0, return_index=True, return_inverse=True)
+    laid_out = _lay_out(distinct)  # (M, 2)
+    layout = laid_out[inverse] if len(sample) == len(E) else _interpolate(E, distinct, laid_out)
+    is_jittered = np.ones(len(E), dtype=bool)
+    is_jittered[sample[first]] = False
+    scale = JITTER * np.maximum(np.ptp(laid_out, axis=0), 1e-12)
+    layout[is_jittered] += rng.normal(scale=scale, size=(is_jittered.sum(), 2))
+    return _to_coordinates(layout)
 
 
-def _among(E: NDArray[np.float32], sample: NDArray[np.float32], flat: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return places (N, 2) of points (N, D) among some that are laid out."""
-    everywhere, near = np.empty((len(E), 2)), min(NEIGHBOURS, len(sample))
-    for start in range(0, len(E), ROWS_A_PIECE):
-        similarity = E[start : start + ROWS_A_PIECE] @ sample.T  # (rows, sample)
-        nearest = np.argpartition(-similarity, near - 1, axis=1)[:, :near]
-        # The nearest one's place, pulled a little to the others': a mean of places far apart lies where nobody is.
+def _interpolate(
+    E: NDArray[np.float32], sample: NDArray[np.float32], laid_out: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Place points (N, D) among a sample (M, D) that is laid out (M, 2)."""
+    layout, k = np.empty((len(E), 2)), min(N_NEIGHBOURS, len(sample))
+    for start in range(0, len(E), BLOCK_ROWS):
+        similarity = E[start : start + BLOCK_ROWS] @ sample.T  # (rows, M)
+        nearest = np.argpartition(-similarity, k - 1, axis=1)[:, :k]
+        # Sharp weights: the plain mean of neighbours that lie far apart would be in an empty part of the map.
         weights = np.exp(SHARPNESS * np.take_along_axis(similarity, nearest, axis=1))
-        weighted = (weights[:, :, None] * flat[nearest]).sum(1) / weights.sum(1)[:, None]
-        everywhere[start : start + ROWS_A_PIECE] = weighted
-    return everywhere
+        mean = (weights[:, :, None] * laid_out[nearest]).sum(1) / weights.sum(1)[:, None]
+        layout[start : start + BLOCK_ROWS] = mean
+    return layout
 
 
-def _laid_out(E: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return places (N, 2) of distinct points (N, D)."""
-    if len(E) < FEW:
-        return _main_directions(E, 2)
-    points = _main_directions(E, DIMENSIONS)
-    with threadpool_limits(limits=1, user_api="openmp"):  # several threads add up in the order they finish
-        flat = TSNE(2, perplexity=min(30.0, (len(E) - 1) / 3), init="pca", random_state=0).fit_transform(points)
-    return np.asarray(flat, dtype=np.float64)
+def _lay_out(E: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Lay out distinct points (N, D) in two dimensions."""
+    if len(E) < MIN_TSNE_TEXTS:
+        return _project(E, 2)
+    projected = _project(E, PCA_DIMENSIONS)
+    with threadpool_limits(limits=1, user_api="openmp"):  # several threads would sum in the order they finish
+        tsne = TSNE(2, perplexity=min(30.0, (len(E) - 1) / 3), init="pca", random_state=0)
+        return np.asarray(tsne.fit_transform(projected), dtype=np.float64)
 
 
-def _main_directions(E: NDArray[np.float32], most: int) -> NDArray[np.float64]:
-    """Return the points in their main directions, `most` of them or zeros where there are fewer."""
+def _project(E: NDArray[np.float32], n_components: int) -> NDArray[np.float64]:
+    """Project points on at most `n_components` principal components, padded with zeros to at least two."""
     if len(E) < 2:
-        return np.zeros((len(E), most))
-    found = PCA(min(most, *E.shape), svd_solver="full" if len(E) < 500 else "randomized", random_state=0)
-    points = found.fit_transform(E)
-    return np.asarray(np.pad(points, ((0, 0), (0, max(0, min(most, 2) - points.shape[1])))), dtype=np.float64)
+        return np.zeros((len(E), n_components))
+    pca = PCA(min(n_components, *E.shape), svd_solver="full" if len(E) < 500 else "randomized", random_state=0)
+    projected = pca.fit_transform(E)
+    padding = max(0, min(n_components, 2) - projected.shape[1])
+    return np.asarray(np.pad(projected, ((0, 0), (0, padding))), dtype=np.float64)
 
 
-def _on_the_map(flat: NDArray[np.float64]) -> Places:
-    """Return places in whole numbers that fill the map, strays at its edge."""
-    low, high = np.quantile(flat, [0.001, 0.999], axis=0)
-    middle, reach = (low + high) / 2, max(float((high - low).max()), 1e-12)
-    return np.asarray(np.clip((flat - middle) / reach + 0.5, 0, 1) * FURTHEST, dtype=np.uint16)
+def _to_coordinates(layout: NDArray[np.float64]) -> Layout:
+    """Scale a layout to fill the map; points beyond the 0.1 % and 99.9 % quantiles are clipped to the edge."""
+    low, high = np.quantile(layout, [0.001, 0.999], axis=0)
+    middle, extent = (low + high) / 2, max(float((high - low).max()), 1e-12)
+    return np.asarray(np.clip((layout - middle) / extent + 0.5, 0, 1) * MAX_COORDINATE, dtype=np.uint16)

@@ -1,4 +1,4 @@
-"""Names for clusters, out of the box: their keywords."""
+"""Name clusters by their keywords."""
 
 from __future__ import annotations
 
@@ -7,29 +7,42 @@ from typing import Any
 
 from rstc.results.describe import ClusterDescription
 
-WORDS_A_NAME = 3
+WORDS_PER_NAME = 3
 
 
-def keyword_names(clusters: Sequence[ClusterDescription], given: Sequence[Any] | None = None) -> list[str]:
-    """Return a name for each cluster: its first keywords, more of them where another cluster has the same.
+def name_by_keywords(descriptions: Sequence[ClusterDescription], given_names: Sequence[Any] | None = None) -> list[str]:
+    """Name each cluster by its first keywords, by more of them where another cluster has the same name.
 
-    Names that are given, one a cluster number or None, go first.
+    Parameters
+    ----------
+    descriptions : sequence of ClusterDescription
+        The clusters.
+    given_names : sequence, optional
+        A name or None for each cluster number; names that are not None are used as they are.
 
-    >>> one = ClusterDescription(0, 9, 0.9, ["refund", "money", "bank", "paid"], [], [], [])
-    >>> other = ClusterDescription(1, 5, 0.9, ["refund", "money", "bank", "late"], [], [], [])
-    >>> keyword_names([one, other, ClusterDescription(2, 1, 0.9, [], [0], [], [])])
+    Returns
+    -------
+    list of str
+        A name for each description.
+
+    Examples
+    --------
+    >>> first = ClusterDescription(0, 9, 0.9, ["refund", "money", "bank", "paid"], [], [], [])
+    >>> second = ClusterDescription(1, 5, 0.9, ["refund", "money", "bank", "late"], [], [], [])
+    >>> name_by_keywords([first, second, ClusterDescription(2, 1, 0.9, [], [0], [], [])])
     ['refund, money, bank', 'refund, money, bank, late', 'cluster 2']
     """
     names: list[str] = []
-    for one in clusters:
-        if given is not None and given[one.cluster] is not None:
-            names.append(str(given[one.cluster]))
+    for description in descriptions:
+        cluster, keywords = description.cluster, description.keywords
+        if given_names is not None and given_names[cluster] is not None:
+            names.append(str(given_names[cluster]))
             continue
-        for words in range(WORDS_A_NAME, len(one.keywords) + 1):
-            name = ", ".join(one.keywords[:words])
+        for n_words in range(WORDS_PER_NAME, len(keywords) + 1):
+            name = ", ".join(keywords[:n_words])
             if name not in names:
                 break
         else:
-            name = ", ".join(one.keywords) or f"cluster {one.cluster}"
-        names.append(name if name not in names else f"{name} ({one.cluster})")
+            name = ", ".join(keywords) or f"cluster {cluster}"
+        names.append(name if name not in names else f"{name} ({cluster})")
     return names

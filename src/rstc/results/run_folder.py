@@ -1,132 +1,165 @@
-"""The folder that a run leaves.
+"""The run folder: names of its files, reading and writing them.
 
-clusters.<format>   the rows of the input with their clusters
-summary.json        what was found, and how
-points.parquet      each text with the cluster that the run found, and its place on the map
+==================  ===========================================================================================
+clusters.<format>   the rows of the input with the columns `cluster` and `confidence`, in the format of the input
+summary.json        input, clusters and settings (`rstc.results.summary.Summary`)
+points.parquet      each text with its cluster as the run found it, and its position on the map (`Points`)
 report.html         the result as a page
 model/              the trained model
-edits.json          corrections, where somebody made any
-model-found/        the model from before corrections were applied, where they were
-checkpoints/        where a run is that is not finished
+edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
+model-found/        the model as the run trained it, if corrections were applied
+checkpoints/        the checkpoints of an unfinished run
+==================  ===========================================================================================
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rstc.training.checkpoint_file import check_ours
 from rstc.errors import InputError
-from rstc.io.atomic import check_writable, clear_leftovers, replaced_file, replaced_folder
-from rstc.io.csv_injection import SPREADSHEETS, with_formulas
+from rstc.io.atomic import check_writable, remove_leftovers, replace_file
+from rstc.io.checkpoint_names import check_only_checkpoints
+from rstc.io.columns import extract_texts
+from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
+from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.results.edits import EDITS, read_log
-from rstc.results.layout import Places
-from rstc.io.readers import SUFFIXES, read_table, table_writer
-from rstc.io.columns import texts_of
+from rstc.results.layout import Layout
+from rstc.results.summary import InputInfo, Summary
+from rstc.validation.texts import NonEmptyTexts
 
-SUMMARY = "summary.json"
-MODEL = "model"
-FOUND_MODEL = "model-found"
 CLUSTERS = "clusters"
+SUMMARY = "summary.json"
 POINTS = "points.parquet"
 REPORT = "report.html"
+MODEL = "model"
+ORIGINAL_MODEL = "model-found"
 CHECKPOINTS = "checkpoints"
+
+RUN_FILES = frozenset(
+    {SUMMARY, POINTS, REPORT, MODEL, ORIGINAL_MODEL, EDITS, *(CLUSTERS + suffix for suffix in SUFFIXES.values())}
+)
 
 
 @dataclass(frozen=True)
 class Points:
-    """The texts of a run, N of them: rows of the input without a text are not among them.
+    """The texts of a run, without the rows of the input that hold no text.
 
-    Attributes:
-        texts: what they say.
-        rows: which rows of the input they are, (N,), from 0.
-        clusters: which cluster the run found for them, (N,).
-        confidence: 0 to 1, (N,).
-        places: where they stand on the map, (N, 2).
+    Attributes
+    ----------
+    texts : list of str
+        N texts.
+    rows : array of int, shape (N,)
+        The row of each text in the input, from 0.
+    clusters : array of int, shape (N,)
+        The cluster that the run found for each text.
+    confidence : array of float, shape (N,)
+        Confidence of each text, from 0 to 1.
+    layout : array of uint16, shape (N, 2)
+        The position of each text on the map.
     """
 
     texts: list[str]
     rows: NDArray[np.int64]
     clusters: NDArray[np.int64]
     confidence: NDArray[np.float32]
-    places: Places
+    layout: Layout
 
 
 def check_target(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds something else, or an earlier run that is not to be overwritten.
+    """Raise InputError if a run cannot be written to a folder.
 
-    What processes that were killed there left behind goes, but for their checkpoints.
+    The folder may be missing, be empty, hold checkpoints, or, with `overwrite`, hold an earlier run without
+    corrections. Temporary files that killed processes left behind are removed.
+
+    Parameters
+    ----------
+    out : Path
+        The folder.
+    overwrite : bool
+        Whether an earlier run may be replaced.
     """
     check_writable(out)
-    clear_leftovers(out)
+    remove_leftovers(out)
     if not out.exists():
         return
     if not out.is_dir():
         raise InputError(f"{out} exists and is not a folder")
-    check_ours(out / CHECKPOINTS)
+    check_only_checkpoints(out / CHECKPOINTS)
     names = {path.name for path in out.iterdir()} - {CHECKPOINTS}
     if not names:
         return
-    ours = {SUMMARY, POINTS, REPORT, MODEL, FOUND_MODEL, EDITS, *(CLUSTERS + suffix for suffix in SUFFIXES.values())}
-    if SUMMARY not in names or not names <= ours or "clusters_found" not in read_summary(out):
+    if not names <= RUN_FILES or not _holds_summary(out):
         raise InputError(f"{out} holds something that is not a run of rstc; choose another folder")
     if read_log(out).edits:
         raise InputError(f"{out} holds an earlier run with corrections; choose another folder, or remove {out / EDITS}")
     if not overwrite:
-        raise InputError(f"{out} holds an earlier run; choose another folder or say --overwrite")
+        raise InputError(f"{out} holds an earlier run; choose another folder or use --overwrite")
 
 
-def write_run(
-    out: Path,
-    tables: Iterable[pd.DataFrame],
-    format: str,
-    points: Points,
-    save_model: Callable[[Path], None],
-    summarise: Callable[[], dict[str, Any]],
-    make_page: Callable[[dict[str, Any]], str],
-    harmless: bool = False,
-) -> None:
-    """Write a run's folder, the rows in pieces; it appears complete or not at all.
+def _holds_summary(folder: Path) -> bool:
+    try:
+        read_summary(folder)
+    except InputError:
+        return False
+    return True
 
-    The summary comes late: it tells how long that took.
+
+def write_clusters(folder: Path, tables: Iterable[pd.DataFrame], format: str, guard_formulas: bool = False) -> None:
+    """Write clusters.<format>.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+    tables : iterable of DataFrame
+        The rows of the input with their clusters, in chunks.
+    format : str
+        Format of the file.
+    guard_formulas : bool
+        Whether to escape texts that a spreadsheet would evaluate as a formula.
     """
-    with replaced_folder(out) as new:
-        write_clusters(new, tables, format, harmless)
-        write_points(new, points)
-        save_model(new / MODEL)
-        summary = summarise()
-        write_summary(new, summary)
-        (new / REPORT).write_text(make_page(summary), encoding="utf-8")
-
-
-def write_clusters(folder: Path, tables: Iterable[pd.DataFrame], format: str, harmless: bool = False) -> None:
-    """Write clusters.<format> from pieces of a table; if asked, so that a spreadsheet finds no formulas in it."""
-    with table_writer(folder / f"{CLUSTERS}{SUFFIXES[format]}", format, harmless) as write:
+    with open_table_writer(folder / f"{CLUSTERS}{SUFFIXES[format]}", format, guard_formulas) as write:
         for table in tables:
             write(table)
 
 
-def read_rows(folder: Path, source: dict[str, Any], points: Points) -> pd.DataFrame:
-    """Read the rows of the input back from clusters.<format>, without the clusters; `source` is the summary's input."""
-    format, n_rows, text_column = source["format"], source["rows"], source["text_column"]
+def read_rows(folder: Path, input_info: InputInfo, points: Points) -> pd.DataFrame:
+    """Read the rows of the input back from clusters.<format>, without the columns that the run added.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+    input_info : InputInfo
+        The input of the run, from its summary.
+    points : Points
+        The texts of the run, which have to be in the file and in this order.
+
+    Returns
+    -------
+    DataFrame
+    """
+    format, n_rows = input_info.format, input_info.n_rows
     path = folder / f"{CLUSTERS}{SUFFIXES[format]}"
     if format == "txt":
         texts = np.full(n_rows, "", dtype=object)
         texts[points.rows] = points.texts
         return pd.DataFrame({"text": texts})
     table = read_table(str(path), format)
-    if source.get("guard_formulas") and format in SPREADSHEETS:
-        table = with_formulas(table)
-    there = [text for text in texts_of(table, text_column) if text is not None]
-    if len(table) != n_rows or there != points.texts:
-        raise InputError(f"{path} does not hold the rows of the run in their order; bring them back, and sort a copy")
+    if input_info.guard_formulas and format in SPREADSHEET_FORMATS:
+        table = unescape_formulas(table)
+    data = NonEmptyTexts.from_list(extract_texts(table, input_info.text_column))
+    if len(table) != n_rows or data.texts != points.texts:
+        raise InputError(
+            f"{path} does not hold the rows of the run in their order; restore it, and sort a copy instead"
+        )
     return table.drop(columns=["cluster", "confidence"], errors="ignore")
 
 
@@ -137,11 +170,11 @@ def write_points(folder: Path, points: Points) -> None:
         "row": points.rows,
         "cluster": points.clusters,
         "confidence": points.confidence,
-        "x": points.places[:, 0],
-        "y": points.places[:, 1],
+        "x": points.layout[:, 0],
+        "y": points.layout[:, 1],
     }
-    with replaced_file(folder / POINTS) as new:
-        pd.DataFrame(columns).to_parquet(new, index=False)
+    with replace_file(folder / POINTS) as temporary:
+        pd.DataFrame(columns).to_parquet(temporary, index=False)
 
 
 def read_points(folder: Path) -> Points:
@@ -157,29 +190,28 @@ def read_points(folder: Path) -> Points:
             table[["x", "y"]].to_numpy(np.uint16),
         )
     except FileNotFoundError:
-        raise InputError(f"there is no {path}; cluster again to have a page") from None
-    except (ValueError, KeyError, OSError) as problem:
-        raise InputError(f"{path} does not hold the texts of a run") from problem
+        raise InputError(f"there is no {path}; cluster the file again") from None
+    except (ValueError, KeyError, OSError) as error:
+        raise InputError(f"{path} does not hold the texts of a run") from error
 
 
-def write_summary(folder: Path, summary: dict[str, Any]) -> None:
+def write_summary(folder: Path, summary: Summary) -> None:
     """Write summary.json."""
-    with replaced_file(folder / SUMMARY) as new:
-        new.write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
+    with replace_file(folder / SUMMARY) as temporary:
+        temporary.write_text(json.dumps(summary.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def read_summary(out: Path) -> dict[str, Any]:
-    """Read a run's summary.json."""
-    path = out / SUMMARY
+def read_summary(folder: Path) -> Summary:
+    """Read summary.json."""
+    path = folder / SUMMARY
     try:
-        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Summary.from_json(json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"there is no run in {out}: {SUMMARY} is missing") from None
-    except ValueError as problem:
-        raise InputError(f"{path} is not the summary of a run") from problem
-    return summary
+        raise InputError(f"there is no run in {folder}: {SUMMARY} is missing") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not the summary of a run") from error
 
 
 def find_model(folder: Path) -> Path:
-    """Return the model's folder of a run's folder, or the folder itself if it is a model's."""
+    """Return the model folder of a run folder, or the folder itself if it is a model folder."""
     return folder / MODEL if (folder / MODEL).is_dir() else folder

@@ -1,0 +1,402 @@
+"""The summary of a run: its input, its clusters and how they were found; summary.json in the run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
+from rstc.results.describe import ClusterDescription
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+MAX_QUOTE_LENGTH = 500  # characters of a text that a summary quotes
+
+
+def _stored_as(key: str) -> dict[str, str]:
+    """Return the metadata of a field whose key in the file differs from its name."""
+    return {"key": key}
+
+
+class _Record:
+    """A dataclass that is stored as a JSON object, one key per field and in the order of the fields."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as a JSON object."""
+        return {_key(item): getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Read a record from a JSON object; keys that are missing take the defaults, unknown keys are ignored."""
+        return cls(**{item.name: values[_key(item)] for item in fields(cls) if _key(item) in values})  # type: ignore[arg-type]
+
+
+def _key(item: Any) -> str:
+    """Return the key of a dataclass field in the file."""
+    return str(item.metadata.get("key", item.name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputInfo(_Record):
+    """The input of a run.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file, without its folder.
+    format : str
+        Format of the file, which is the format of clusters.<format> as well.
+    view_columns : sequence of str or None
+        The two columns that hold augmented versions of the texts.
+    guard_formulas : bool
+        Whether clusters.<format> is guarded against spreadsheet formulas.
+    text_column : str
+        The column that holds the texts.
+    n_rows : int
+        Number of rows.
+    n_texts : int
+        Number of rows that hold a text.
+    n_missing : int
+        Number of rows without a text.
+    n_trained : int
+        Number of texts that training used; fewer than `n_texts` where `max_fit_texts` limits it.
+    n_shown : int
+        Number of texts in points.parquet and on the page; fewer than `n_texts` where several processes made the run.
+    n_processes : int
+        Number of processes that shared the run.
+    """
+
+    file: str
+    format: str
+    view_columns: Sequence[str] | None = None
+    guard_formulas: bool = False
+    text_column: str
+    n_rows: int = field(metadata=_stored_as("rows"))
+    n_texts: int = field(metadata=_stored_as("texts"))
+    n_missing: int = field(metadata=_stored_as("missing"))
+    n_trained: int = field(metadata=_stored_as("trained_on"))
+    n_shown: int = field(metadata=_stored_as("shown"))
+    n_processes: int = field(default=1, metadata=_stored_as("processes"))
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Read the input of a run; a summary that names no number of shown texts shows all of them."""
+        return super().from_json({"shown": values["texts"], **values})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterEntry(_Record):
+    """One cluster of a run.
+
+    Attributes
+    ----------
+    name : str
+        Name of the cluster.
+    label : object
+        The given class that the cluster is, None if it is a new one.
+    cluster : int
+        Number of the cluster.
+    size : int
+        Number of texts.
+    confidence : float or None
+        Mean confidence of the texts, None where corrections left no text with a confidence.
+    keywords : list of str
+        Words that are frequent in the cluster and rare elsewhere, best first.
+    typical, doubtful : list of str
+        The texts nearest to the centre of the cluster, and those of lowest confidence, cut to `MAX_QUOTE_LENGTH`.
+    near : list of int
+        The clusters with the nearest centres.
+    share : float
+        Share of the texts of the run.
+    estimated_share : float or None
+        The entry of b for the cluster, None where corrections changed which texts it holds.
+    typical_rows, doubtful_rows : list of int
+        Indices of the quoted texts among the shown texts of the run.
+    """
+
+    name: str
+    label: Any = None
+    cluster: int
+    size: int
+    confidence: float | None
+    keywords: list[str]
+    typical: list[str]
+    doubtful: list[str]
+    near: list[int]
+    share: float
+    estimated_share: float | None
+    typical_rows: list[int] = field(metadata=_stored_as("typical_at"))
+    doubtful_rows: list[int] = field(metadata=_stored_as("doubtful_at"))
+
+
+def build_cluster_entry(
+    description: ClusterDescription,
+    texts: Sequence[str],
+    *,
+    name: str,
+    n_texts: int,
+    label: Any = None,
+    estimated_share: float | None = None,
+) -> ClusterEntry:
+    """Build the entry of a cluster from its description.
+
+    Parameters
+    ----------
+    description : ClusterDescription
+        The cluster, with row indices into `texts`.
+    texts : sequence of str
+        The shown texts of the run.
+    name : str
+        Name of the cluster.
+    n_texts : int
+        Number of texts of the run, of which the cluster holds a share.
+    label : object, optional
+        The given class that the cluster is.
+    estimated_share : float, optional
+        The entry of b for the cluster.
+
+    Returns
+    -------
+    ClusterEntry
+
+    Examples
+    --------
+    >>> description = ClusterDescription(0, 2, 0.9, ["late"], typical=[1], doubtful=[0], near=[])
+    >>> entry = build_cluster_entry(description, ["late again", "where is it"], name="late", n_texts=4)
+    >>> entry.typical, entry.typical_rows, entry.share
+    (['where is it'], [1], 0.5)
+    """
+    return ClusterEntry(
+        name=name,
+        label=label,
+        cluster=description.cluster,
+        size=description.size,
+        confidence=description.confidence,
+        keywords=description.keywords,
+        typical=[texts[row][:MAX_QUOTE_LENGTH] for row in description.typical],
+        doubtful=[texts[row][:MAX_QUOTE_LENGTH] for row in description.doubtful],
+        near=description.near,
+        share=description.size / n_texts,
+        estimated_share=estimated_share,
+        typical_rows=description.typical,
+        doubtful_rows=description.doubtful,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierSummary(_Record):
+    """The outliers of a run with the setting `noise`.
+
+    Attributes
+    ----------
+    requested : float
+        The setting `noise`.
+    n_texts : int
+        Number of outliers among the shown texts.
+    expected_left : float
+        Expected share of outliers among the texts that kept their cluster.
+    """
+
+    requested: float = field(metadata=_stored_as("asked"))
+    n_texts: int = field(metadata=_stored_as("texts"))
+    expected_left: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateSummary(_Record):
+    """The rows that `rstc update` added to a run last, and how they differ from the earlier ones.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file with the new rows.
+    n_rows, n_texts : int
+        Number of new rows, and of new texts among them.
+    shares, shares_before : list of float
+        Share of each cluster among the new texts, and among the earlier ones.
+    distance : float
+        Jensen-Shannon distance of the two.
+    expected : float
+        Mean distance of as many texts drawn from the earlier ones.
+    confidence, confidence_before : float
+        Mean confidence of the new texts, and of the earlier ones.
+    moved : float
+        Share of the earlier texts whose cluster changed.
+    """
+
+    file: str
+    n_rows: int = field(metadata=_stored_as("rows"))
+    n_texts: int = field(metadata=_stored_as("texts"))
+    shares: list[float]
+    shares_before: list[float]
+    distance: float
+    expected: float
+    confidence: float
+    confidence_before: float
+    moved: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruthScores(_Record):
+    """Scores of the clusters against true classes.
+
+    Attributes
+    ----------
+    column : str
+        The column of the input that holds the true classes.
+    n_texts : int
+        Number of texts with a true class.
+    acc, nmi, ari : float
+        Accuracy after the best matching, normalized mutual information, adjusted Rand index.
+    classes : list
+        The true classes, one per row of `matrix`.
+    clusters : list of int
+        The clusters, one per column of `matrix`.
+    matrix : list of list of int
+        Number of texts of each class in each cluster.
+    """
+
+    column: str
+    n_texts: int = field(metadata=_stored_as("texts"))
+    acc: float
+    nmi: float
+    ari: float
+    classes: list[Any]
+    clusters: list[Any]
+    matrix: list[list[int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The result of a run, and how it was made.
+
+    Attributes
+    ----------
+    input : InputInfo
+        The rows that were clustered.
+    n_clusters : int
+        Number of clusters of the model; some may hold no text.
+    n_clusters_search : ClusterCount or None
+        How the number of clusters was estimated, None where it was given.
+    clusters : list of ClusterEntry
+        The clusters that hold a text, as the run found them; corrections are kept apart.
+    outliers : OutlierSummary or None
+        The outliers, None unless the setting `noise` is used.
+    class_distribution : list of float
+        b, the estimated share of each cluster.
+    hierarchy : list of list of float
+        Tree over the clusters, as scipy's linkage matrix.
+    n_iter : int
+        Number of training steps.
+    converged : bool
+        Whether the clusters stopped changing before the step limit.
+    history : list of dict
+        Measurements at each update of the pseudo-labels.
+    losses : list of list
+        Class-wise and instance-wise loss of each step.
+    preset : str
+        Name of the preset.
+    seed : int
+        Seed of the run.
+    resumed_at : int or None
+        The step at which the run was resumed from a checkpoint, None if it was not.
+    update : UpdateSummary or None
+        The rows that were added last, None if there was no update.
+    settings : dict
+        All settings of the run.
+    device, precision : str
+        Where and in which precision the encoder computed.
+    versions : dict
+        Versions of Python and of the packages.
+    created : str
+        When the run ended, in ISO 8601.
+    seconds : dict
+        Seconds of each stage.
+    truth : TruthScores or None
+        Scores against true classes, None where there are none.
+    """
+
+    input: InputInfo
+    n_clusters: int
+    n_clusters_search: ClusterCount | None
+    clusters: list[ClusterEntry]
+    outliers: OutlierSummary | None
+    class_distribution: list[float]
+    hierarchy: list[list[float]]
+    n_iter: int
+    converged: bool
+    history: list[dict[str, Any]]
+    losses: list[list[float | None]]
+    preset: str
+    seed: int | None
+    resumed_at: int | None
+    update: UpdateSummary | None
+    settings: dict[str, Any]
+    device: str
+    precision: str
+    versions: dict[str, str]
+    created: str
+    seconds: dict[str, float]
+    truth: TruthScores | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary as the JSON object of summary.json."""
+        summary = {
+            "input": self.input.to_json(),
+            "n_clusters": self.n_clusters,
+            "count": None if self.n_clusters_search is None else self.n_clusters_search.to_dict(),
+            "clusters_found": len(self.clusters),
+            "clusters": [entry.to_json() for entry in self.clusters],
+            "noise": None if self.outliers is None else self.outliers.to_json(),
+            "class_distribution": self.class_distribution,
+            "hierarchy": self.hierarchy,
+            "steps": self.n_iter,
+            "settled": self.converged,
+            "history": self.history,
+            "losses": self.losses,
+            "preset": self.preset,
+            "seed": self.seed,
+            "resumed_at": self.resumed_at,
+            "update": None if self.update is None else self.update.to_json(),
+            "settings": self.settings,
+            "device": self.device,
+            "precision": self.precision,
+            "versions": self.versions,
+            "made": self.created,
+            "seconds": self.seconds,
+        }
+        return summary if self.truth is None else summary | {"truth": self.truth.to_json()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Summary:
+        """Read a summary from the JSON object of summary.json.
+
+        Raises KeyError, TypeError or AttributeError for an object that is no summary.
+        """
+        outliers, update, truth = values.get("noise"), values.get("update"), values.get("truth")
+        return cls(
+            input=InputInfo.from_json(values["input"]),
+            n_clusters=values["n_clusters"],
+            n_clusters_search=cluster_count_from_dict(values.get("count")),
+            clusters=[ClusterEntry.from_json(entry) for entry in values["clusters"]],
+            outliers=None if outliers is None else OutlierSummary.from_json(outliers),
+            class_distribution=values["class_distribution"],
+            hierarchy=values.get("hierarchy") or [],
+            n_iter=values["steps"],
+            converged=values["settled"],
+            history=values["history"],
+            losses=values.get("losses", []),
+            preset=values["preset"],
+            seed=values["seed"],
+            resumed_at=values.get("resumed_at"),
+            update=None if update is None else UpdateSummary.from_json(update),
+            settings=values["settings"],
+            device=values["device"],
+            precision=values["precision"],
+            versions=values["versions"],
+            created=values["made"],
+            seconds=values["seconds"],
+            truth=None if truth is None else TruthScores.from_json(truth),
+        )
