@@ -1,0 +1,1 @@
+"""Saved models: the model folder, its card, and the export to ONNX."""

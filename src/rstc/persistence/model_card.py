@@ -1,11 +1,15 @@
-"""The card of a saved model, README.md in its folder: what it is, how it was made, and where its limits are."""
+"""The card of a saved model, README.md in its folder: what the model is, how it was trained, and its limits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-FRONT = """---
+from rstc.persistence.fitted_model import FittedModel
+
+MAX_CLASS_LENGTH = 60  # characters of a class name
+MARKUP = frozenset("|\n\r[]<>`")  # characters that would end a table row or begin a link
+
+HEADER = """---
 library_name: rstc
 tags:
 - short-text-clustering
@@ -15,72 +19,84 @@ tags:
 """
 
 
-def card(description: Mapping[str, Any]) -> str:
-    """Return the card of a model by its description (model.json)."""
-    facts, config, versions = description["facts"], description["config"], description["versions"]
-    shares = sorted(facts["class_distribution"], reverse=True)
-    trained = facts.get("n_trained", facts["n_texts"])
-    lines = [
-        FRONT,
-        f"# {description['n_clusters']} clusters of short texts",
-        "",
-        "A sentence encoder with a head that says which cluster a short text belongs to, trained without labels by "
-        "rstc (self-adaptive optimal transport; Zheng et al., ACL 2023).",
-        "",
-        "```python",
-        "from rstc import RSTC",
-        "",
-        'model = RSTC.load("this-folder")  # or its name on the hub',
-        'model.predict(["where is my parcel"])',
-        "",
-        "from sentence_transformers import SentenceTransformer",
-        "",
-        'SentenceTransformer("this-folder/encoder")  # the learned embedding alone',
-        "```",
-        "",
-        "## How it was made",
-        "",
-        "| | |",
-        "| --- | --- |",
-        f"| texts | {facts['n_texts']:,}, of which {trained:,} trained |",
-        f"| clusters | {description['n_clusters']}, {_counted(facts)} |",
-        f"| shares of the largest and the smallest | {shares[0]:.1%}, {shares[-1]:.2%} |",
-        f"| encoder | {config['encoder'] or 'all-MiniLM-L6-v2'}, {config['trainable_layers']} layer(s) learned |",
-        f"| steps | {facts['n_iter']}{', the clusters had settled' if facts['settled'] else ''} |",
-        f"| preset, seed | {facts['preset']}, {facts['random_state']} |",
-        f"| made with | {', '.join(f'{name} {version}' for name, version in versions.items())} |",
-    ]
-    names = [str(name) for name in facts.get("classes") or [] if name is not None]
-    if names:
-        lines.append(f"| classes that were given | {', '.join(_plain(name) for name in names)} |")
-    settings = "\n".join(f"- {name}: {value}" for name, value in config.items() if name != "encoder")
+def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
+    """Render the card of a model as Markdown.
+
+    Parameters
+    ----------
+    model : FittedModel
+        The model.
+    versions : mapping
+        Versions of Python and of the packages, by name.
+
+    Returns
+    -------
+    str
+    """
+    config = model.config.to_dict()
+    shares = sorted(model.class_distribution.tolist(), reverse=True)
+    rows = {
+        "texts": f"{model.n_texts:,}, of which {model.n_trained:,} were trained on",
+        "clusters": f"{model.n_clusters}, {_describe_n_clusters(model)}",
+        "shares of the largest and the smallest cluster": f"{shares[0]:.1%}, {shares[-1]:.2%}",
+        "encoder": f"{model.config.encoder or 'all-MiniLM-L6-v2'}, {model.config.trainable_layers} layer(s) trained",
+        "steps": f"{model.n_iter}{', converged' if model.converged else ''}",
+        "preset, seed": f"{model.preset}, {model.random_state}",
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+    }
+    classes = [str(label) for label in model.classes or [] if label is not None]
+    if classes:
+        rows["given classes"] = ", ".join(_remove_markup(label) for label in classes)
+    outliers = "outliers get -1" if model.config.noise else "including texts that fit none"
     return "\n".join(
         [
-            *lines,
+            HEADER,
+            f"# {model.n_clusters} clusters of short texts",
             "",
-            f"All settings:\n\n{settings}",
+            "A sentence encoder with a head that predicts the cluster of a short text, trained by rstc (robust short "
+            "text clustering with self-adaptive optimal transport; Zheng et al., ACL 2023).",
+            "",
+            "```python",
+            "from rstc import RSTC",
+            "",
+            'model = RSTC.load("this-folder")  # or its name on the hub',
+            'model.predict(["where is my parcel"])',
+            "",
+            "from sentence_transformers import SentenceTransformer",
+            "",
+            'SentenceTransformer("this-folder/encoder")  # the learned embedding alone',
+            "```",
+            "",
+            "## Training",
+            "",
+            "| | |",
+            "| --- | --- |",
+            *(f"| {name} | {value} |" for name, value in rows.items()),
+            "",
+            "All settings:",
+            "",
+            *(f"- {name}: {value}" for name, value in config.items() if name != "encoder"),
             "",
             "## Limits",
             "",
-            f"- It reads the first {config['max_tokens']} tokens of a text, and gives every text a cluster"
-            + ("; strange ones get -1." if config["noise"] else ", also one that belongs nowhere."),
-            "- Its clusters are those of the texts it was made from. Texts of another kind, or of a later time, are "
-            "sorted into them all the same.",
-            "- Its confidence is too sure: good for sorting, not a chance of being right.",
-            "- No labels were used unless classes are named above, and nothing here says how right it is: compare with "
-            "texts that you know (`rstc evaluate`).",
-            "- The texts themselves are not in this folder. What an encoder has learned from them may still tell of "
-            "them.",
+            f"- It reads the first {model.config.max_tokens} tokens of a text and assigns every text to a cluster "
+            f"({outliers}).",
+            "- Its clusters are those of the texts it was trained on. Texts of another kind or of a later time are "
+            "assigned to the same clusters.",
+            "- Its confidence is not calibrated: use it to rank texts, not as a probability of being right.",
+            "- No labels were used unless classes are given above, and its accuracy was not measured: compare it with "
+            "labelled texts (`rstc evaluate`).",
+            "- The texts are not stored in this folder, but the encoder may have memorized parts of them.",
             "",
         ]
     )
 
 
-def _counted(facts: Mapping[str, Any]) -> str:
-    count = facts.get("count")
-    return f"found by the texts themselves ({count['low']} to {count['high']} would serve)" if count else "as asked for"
+def _describe_n_clusters(model: FittedModel) -> str:
+    search = model.n_clusters_search
+    return "as given" if search is None else f"estimated from the texts ({search.low} to {search.high} fit as well)"
 
 
-def _plain(name: str) -> str:
-    """Return a name that ends no table and opens no link."""
-    return "".join(sign for sign in name if sign not in "|\n\r[]<>`")[:60]
+def _remove_markup(label: str) -> str:
+    """Return a class name that neither ends a table row nor begins a link."""
+    return "".join(character for character in label if character not in MARKUP)[:MAX_CLASS_LENGTH]

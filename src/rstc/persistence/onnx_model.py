@@ -1,134 +1,176 @@
-"""A model that was exported as ONNX: new texts to clusters without torch, by onnxruntime.
+"""A model exported as ONNX, which predicts by onnxruntime and without torch.
 
-    model.onnx       token ids and their mask to log P (B, C) and E (B, D)
+    model.onnx       token ids and attention mask (B, L) to log P (B, C) and E (B, D)
     tokenizer.json   texts to token ids
-    onnx.json        how many tokens are read, the clusters, and the sha256 of both
+    onnx.json        the number of clusters and tokens, and the sha256 of both files (`OnnxDescription`)
 
-To use it takes numpy, pandas, tokenizers and onnxruntime; torch is not loaded.
+It needs numpy, pandas, tokenizers and onnxruntime.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.io.predictions import NO_CLUSTER, Assignment
-from rstc.runtime.cores import granted_cores
 from rstc.errors import InputError, first_line
-from rstc.runtime.optional import from_extra
 from rstc.io.atomic import read_json, sha256
-from rstc.validation.texts import Present
-from rstc.representation.padding import LONGEST_TEXT, by_length, padded_ids, pieces
-from rstc.io.columns import as_texts
+from rstc.io.columns import to_text_list
+from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.representation.padding import MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
+from rstc.runtime.cores import available_cores
+from rstc.runtime.optional import import_optional
+from rstc.validation.texts import NonEmptyTexts
 
 MODEL, TOKENIZER, DESCRIPTION = "model.onnx", "tokenizer.json", "onnx.json"
 FORMAT_VERSION = 1
-MOST_OF_ANYTHING = 10**6  # clusters, dimensions, tokens
+MAX_COUNT = 10**6  # of clusters, dimensions or tokens
+
+
+@dataclass(frozen=True)
+class OnnxDescription:
+    """The content of onnx.json.
+
+    Attributes
+    ----------
+    n_clusters, dim, max_tokens : int
+        The numbers of clusters and of embedding dimensions, and the maximum number of tokens of a text.
+    pad : int
+        The token id that pads a batch.
+    class_distribution : list of float
+        The estimated share of each cluster.
+    text_column : str or None
+        The column of the input table that held the texts.
+    versions : dict
+        The versions of Python and of the libraries that wrote the folder.
+    files : dict
+        The sha256 of the other files, by name.
+    format_version : int
+        The version of the folder's layout.
+    """
+
+    n_clusters: int
+    dim: int
+    max_tokens: int
+    pad: int
+    class_distribution: list[float]
+    text_column: str | None
+    versions: dict[str, str]
+    files: dict[str, str]
+    format_version: int = FORMAT_VERSION
 
 
 class OnnxModel:
-    """Predicts as the model that was exported, but for the last digits.
+    """A model exported by `RSTC.export_onnx`; its predictions are RSTC's, up to rounding.
 
-    Args:
-        folder: that `RSTC.export_onnx` or `rstc export` wrote.
-        threads: how many pieces of a batch are computed side by side; 0: one on each core.
+    Parameters
+    ----------
+    folder : str or Path
+        A folder that `RSTC.export_onnx` or `rstc export` wrote.
+    threads : int
+        Number of batches that are computed at the same time; 0 for one per core.
 
-    Attributes:
-        n_clusters_: how many clusters there are.
-        class_distribution_: the estimated share of each, (C,).
-        text_column_: which column of tables the texts came from; None where they came as a list.
+    Attributes
+    ----------
+    n_clusters_ : int
+        The number of clusters.
+    class_distribution_ : ndarray of shape (C,)
+        The estimated share of each cluster.
+    text_column_ : str or None
+        The column of the input table that held the texts; None if they came as a list.
     """
 
     def __init__(self, folder: str | Path, threads: int = 0) -> None:
-        onnxruntime, tokenizers = from_extra("onnxruntime", "onnx"), from_extra("tokenizers", "onnx")
+        onnxruntime, tokenizers = import_optional("onnxruntime", "onnx"), import_optional("tokenizers", "onnx")
         folder = Path(folder)
-        facts = _described(folder)
-        self.n_clusters_ = int(facts["n_clusters"])
-        self.class_distribution_ = np.asarray(facts["class_distribution"], dtype=np.float64)
-        self.text_column_: str | None = facts["text_column"]
-        self._pad = int(facts["pad"])
-        self._dim = int(facts["dim"])
+        description = read_description(folder)
+        self.n_clusters_ = description.n_clusters
+        self.class_distribution_ = np.asarray(description.class_distribution, dtype=np.float64)
+        self.text_column_ = description.text_column
+        self._pad_id, self._dim = description.pad, description.dim
         options = onnxruntime.SessionOptions()
-        # Products as small as ours gain more from running side by side than from being spread over the cores.
+        # Matrix products of this size gain more from running in parallel than from threads within each of them.
         options.intra_op_num_threads = 1
-        self._threads = threads or granted_cores()
+        self._threads = threads or available_cores()
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
             self._tokenizer.no_padding()
-            self._tokenizer.enable_truncation(int(facts["max_tokens"]))
+            self._tokenizer.enable_truncation(description.max_tokens)
             self._session = onnxruntime.InferenceSession(
                 str(folder / MODEL), options, providers=["CPUExecutionProvider"]
             )
-        except Exception as problem:  # each library has its own ways to refuse a file
+        except Exception as problem:  # both libraries raise exceptions of their own
             raise InputError(f"the model in {folder} cannot be opened ({first_line(problem)})") from problem
-        shapes = {one.name: one.shape[1:] for one in self._session.get_outputs()}
+        shapes = {output.name: output.shape[1:] for output in self._session.get_outputs()}
         if shapes != {"log_p": [self.n_clusters_], "E": [self._dim]}:
-            raise InputError(f"{folder / MODEL} computes something else than {DESCRIPTION} says")
+            raise InputError(f"the outputs of {folder / MODEL} are not those that {DESCRIPTION} describes")
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the cluster of each text, (N,); -1 where there is no text."""
+        """Return the cluster of each text, (N,); -1 where a row holds no text."""
         return self.assign(X).clusters
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of each cluster, (N, C); zeros where there is no text."""
+        """Return the probability of each cluster, (N, C); zeros where a row holds no text."""
         return self.assign(X).probabilities
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the learned embedding of each text, (N, D); zeros where there is no text."""
+        """Return the learned embedding of each text, (N, D); zeros where a row holds no text."""
         return self.assign(X).embeddings
 
     def assign(self, X: Any) -> Assignment:
         """Return clusters, probabilities and embeddings of texts in one pass over them."""
-        given = Present.of(as_texts(X))
-        tokens = [one.ids for one in self._tokenizer.encode_batch([text[:LONGEST_TEXT] for text in given.texts])]
+        data = NonEmptyTexts.from_list(to_text_list(X))
+        encodings = self._tokenizer.encode_batch([text[:MAX_TEXT_CHARS] for text in data.texts])
+        tokens = [encoding.ids for encoding in encodings]
         log_p = np.empty((len(tokens), self.n_clusters_), dtype=np.float32)
         E = np.empty((len(tokens), self._dim), dtype=np.float32)
 
         def run(rows: NDArray[np.int64]) -> None:
-            ids, mask = padded_ids([tokens[i] for i in rows], self._pad)
+            ids, mask = pad_ids([tokens[i] for i in rows], self._pad_id)
             log_p[rows], E[rows] = self._session.run(["log_p", "E"], {"input_ids": ids, "attention_mask": mask})
 
         with ThreadPoolExecutor(self._threads) as threads:
-            list(threads.map(run, pieces(by_length(tokens), tokens)))
+            list(threads.map(run, split_into_batches(sort_by_length(tokens), tokens)))
         clusters = log_p.argmax(1) if len(tokens) else np.zeros(0, dtype=np.int64)
-        return Assignment(given.spread(clusters, NO_CLUSTER), given.spread(np.exp(log_p), 0), given.spread(E, 0))
+        return Assignment(data.expand(clusters, NO_CLUSTER), data.expand(np.exp(log_p), 0), data.expand(E, 0))
 
 
 def is_exported(folder: Path) -> bool:
-    """Tell whether a folder holds an exported model."""
+    """Return whether a folder holds an exported model."""
     return (folder / DESCRIPTION).is_file()
 
 
-def _described(folder: Path) -> dict[str, Any]:
-    """Read what an exported model says of itself, and check its form and its files."""
+def read_description(folder: Path) -> OnnxDescription:
+    """Read onnx.json, and check its types and the files that it names."""
     path = folder / DESCRIPTION
     if not path.is_file():
         raise InputError(f"there is no exported model in {folder}: {DESCRIPTION} is missing")
-    facts = read_json(path)
-    if not isinstance(facts, dict) or "format_version" not in facts:
+    content = read_json(path)
+    if not isinstance(content, dict) or "format_version" not in content:
         raise InputError(f"{path} is not the description of an exported model")
-    if facts["format_version"] != FORMAT_VERSION:
-        raise InputError(f"{path} has format version {facts['format_version']}; this rstc reads {FORMAT_VERSION}")
-    shares, files, column = (facts.get(name) for name in ("class_distribution", "files", "text_column"))
-    fits = (
-        all(_is_count(facts.get(name)) for name in ("n_clusters", "dim", "max_tokens"))
-        and isinstance(facts.get("pad"), int)
+    if content["format_version"] != FORMAT_VERSION:
+        raise InputError(f"{path} has format version {content['format_version']}; this rstc reads {FORMAT_VERSION}")
+    shares, files, column = (content.get(name) for name in ("class_distribution", "files", "text_column"))
+    valid = (
+        all(_is_count(content.get(name)) for name in ("n_clusters", "dim", "max_tokens"))
+        and isinstance(content.get("pad"), int)
         and isinstance(shares, list)
-        and len(shares) == facts["n_clusters"]
+        and len(shares) == content["n_clusters"]
         and all(isinstance(share, (int, float)) for share in shares)
         and (column is None or isinstance(column, str))
     )
-    if not fits or not isinstance(files, dict):
+    if not valid or not isinstance(files, dict):
         raise InputError(f"{path} is not the description of an exported model")
     for name in (MODEL, TOKENIZER):
         if not (folder / name).is_file() or sha256(folder / name) != files.get(name):
             raise InputError(f"{folder / name} is missing or was changed since it was exported")
-    return facts
+    entries: dict[str, Any] = {field.name: content.get(field.name) for field in fields(OnnxDescription)}
+    return OnnxDescription(**entries)
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_OF_ANYTHING
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_COUNT

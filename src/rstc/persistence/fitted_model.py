@@ -1,0 +1,188 @@
+"""The state of a fitted model: everything that its folder holds, and how merges and corrections change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rstc.config import Config
+from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.numerics.hierarchy import Tree, collapse_tree
+from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
+from rstc.pseudo_labels.outliers import OutlierDetector
+from rstc.representation.heads import merge_head
+from rstc.representation.network import Network
+from rstc.results.edits import common_label
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A trained network with its clusters and the record of its training.
+
+    Attributes
+    ----------
+    network : Network
+        The encoder and its heads.
+    config : Config
+        The settings of the run.
+    class_distribution : ndarray of shape (C,)
+        b, the estimated share of each cluster.
+    hierarchy : ndarray of shape (C - 1, 4) or None
+        The tree over the clusters, in the format of `scipy.cluster.hierarchy.linkage`; None in folders without one.
+    classes : list of length C or None
+        The known class of each cluster, None for new clusters; None if no labels were given.
+    outlier_detector : OutlierDetector or None
+        Detects outliers; None unless `noise` is set.
+    n_clusters_search : ClusterCount or None
+        How the number of clusters was estimated; None if it was given.
+    history : list of dict
+        One entry for each update of the pseudo-labels.
+    n_iter : int
+        Training steps taken.
+    converged : bool
+        Whether the stop test ended the training, rather than the step limit.
+    n_texts : int
+        Number of texts that the model was fitted on.
+    n_trained : int
+        Number of texts that the network was trained on.
+    text_column : str or None
+        The column of the input table that held the texts; None if they came as a list.
+    preset : str
+        The preset that unset parameters were taken from.
+    random_state : int or None
+        The seed; None if it was not an integer.
+    """
+
+    network: Network
+    config: Config
+    class_distribution: NDArray[np.float64]
+    hierarchy: Tree | None
+    classes: list[Any] | None
+    outlier_detector: OutlierDetector | None
+    n_clusters_search: ClusterCount | None
+    history: list[dict[str, Any]]
+    n_iter: int
+    converged: bool
+    n_texts: int
+    n_trained: int
+    text_column: str | None
+    preset: str
+    random_state: int | None
+
+    @property
+    def n_clusters(self) -> int:
+        """The number of clusters, C."""
+        return self.network.cluster_head.n_clusters
+
+    def assign(self, texts: list[str]) -> Assignment:
+        """Return clusters, probabilities and embeddings of texts, none of them empty, in one pass over them."""
+        tokens = self.network.encoder.tokenize(texts)
+        if not tokens:
+            P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters, self.network.encoder.dim))
+            return Assignment(np.zeros(0, dtype=np.int64), P, E)
+        prediction = self.network.break_ties(tokens, self.network.predict(tokens))
+        P, E = prediction.log_p.exp().numpy(), prediction.E.numpy()
+        return Assignment(self.mark_outliers(prediction.clusters.numpy(), E, texts), P, E)
+
+    def mark_outliers(self, clusters: NDArray[np.int64], E: NDArray[np.float32], texts: list[str]) -> NDArray[np.int64]:
+        """Return clusters (N,) with NO_CLUSTER for outliers, by embeddings (N, D) and texts."""
+        if self.outlier_detector is None:
+            return clusters
+        return np.where(self.outlier_detector.is_outlier(E, texts), NO_CLUSTER, clusters)
+
+    def merge_clusters(self, groups: NDArray[np.int64]) -> FittedModel:
+        """Return a model whose clusters are groups of this model's clusters.
+
+        Parameters
+        ----------
+        groups : ndarray of shape (C,)
+            The new cluster of each cluster, numbered from 0 without gaps.
+        """
+        k = int(groups.max()) + 1
+        classes = None
+        if self.classes is not None:
+            classes = [common_label(self.classes[part] for part in np.flatnonzero(groups == j)) for j in range(k)]
+        return self.with_clusters(
+            merge_network_clusters(self.network, groups, k),
+            self.class_distribution @ np.eye(k)[groups],
+            None if self.hierarchy is None else collapse_tree(self.hierarchy, groups),
+            classes,
+        )
+
+    def with_clusters(
+        self,
+        network: Network,
+        class_distribution: NDArray[np.float64],
+        hierarchy: Tree | None,
+        classes: list[Any] | None,
+    ) -> FittedModel:
+        """Return this model with other clusters: everything that is stored per cluster changes together."""
+        n_clusters = network.cluster_head.n_clusters
+        if len(class_distribution) != n_clusters or (classes is not None and len(classes) != n_clusters):
+            raise ValueError(f"a network of {n_clusters} clusters needs a share and a class for each of them")
+        return replace(
+            self, network=network, class_distribution=class_distribution, hierarchy=hierarchy, classes=classes
+        )
+
+    def to_facts(self) -> dict[str, Any]:
+        """Return the entry `facts` of model.json: all but the network, the settings and the outlier detector."""
+        return {
+            "class_distribution": self.class_distribution.tolist(),
+            "history": self.history,
+            "n_iter": self.n_iter,
+            "settled": self.converged,
+            "preset": self.preset,
+            "random_state": self.random_state,
+            "hierarchy": None if self.hierarchy is None else self.hierarchy.tolist(),
+            "n_texts": self.n_texts,
+            "count": self.n_clusters_search.to_dict() if self.n_clusters_search else None,
+            "n_trained": self.n_trained,
+            "text_column": self.text_column,
+            "classes": self.classes,
+        }
+
+    @classmethod
+    def from_facts(
+        cls, facts: Mapping[str, Any], network: Network, config: Config, outlier_detector: OutlierDetector | None
+    ) -> FittedModel:
+        """Return the model that `to_facts` described.
+
+        Malformed facts raise ValueError, TypeError, KeyError or AttributeError.
+        """
+        n_clusters = network.cluster_head.n_clusters
+        hierarchy, classes = facts.get("hierarchy"), facts.get("classes")
+        if hierarchy is not None:
+            hierarchy = np.asarray(hierarchy, dtype=np.float64).reshape(n_clusters - 1, 4)
+        if classes is not None:
+            if not isinstance(classes, list) or not all(isinstance(c, (str, int, float, type(None))) for c in classes):
+                raise ValueError("classes are names or numbers")
+            # Version 0.1.0 stored no classes for clusters that corrections had added.
+            classes = [*classes, *[None] * n_clusters][:n_clusters]
+        return cls(
+            network=network,
+            config=config,
+            class_distribution=np.asarray(facts["class_distribution"]),
+            hierarchy=hierarchy,
+            classes=classes,
+            outlier_detector=outlier_detector,
+            n_clusters_search=cluster_count_from_dict(facts.get("count")),
+            history=facts["history"],
+            n_iter=facts["n_iter"],
+            converged=facts["settled"],
+            n_texts=facts["n_texts"],
+            n_trained=facts.get("n_trained", facts["n_texts"]),
+            text_column=facts.get("text_column"),
+            preset=facts["preset"],
+            random_state=facts["random_state"],
+        )
+
+
+def merge_network_clusters(network: Network, groups: NDArray[np.int64], n_clusters: int) -> Network:
+    """Return a network that predicts groups (C,) of the clusters of another, in evaluation mode."""
+    head = merge_head(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), n_clusters)
+    return Network(network.encoder, head, network.projector).eval()

@@ -1,0 +1,119 @@
+"""model.json of a model folder: its typed content, its checksum, and the checks when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from rstc.config import Config
+from rstc.errors import InputError
+from rstc.io.atomic import read_json
+
+DESCRIPTION = "model.json"
+FORMAT_VERSION = 2
+MAX_BYTES = 2**26  # the history and the tree of many clusters are in the file
+MAX_CLUSTERS = 10**6
+CLUSTER_HEADS = ("centroids", "network")
+REQUIRED_FACTS = {"class_distribution", "history", "n_iter", "n_texts", "settled", "preset", "random_state"}
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """The content of model.json.
+
+    Attributes
+    ----------
+    config : dict
+        The settings of the run, by the names of `Config`.
+    n_clusters : int
+        The number of clusters that the model predicts.
+    cluster_head : {"network", "centroids"}
+        The kind of clustering head in heads.safetensors.
+    merged_from : int or None
+        The number of clusters of the head that the clusters were merged from; None if they were not merged.
+    versions : dict
+        The versions of Python and of the libraries that the model was trained with.
+    facts : dict
+        The rest of the model's state (`FittedModel.to_facts`).
+    files : dict
+        The sha256 of each other file in the folder, by its relative path.
+    checksum : str
+        The sha256 of all other entries.
+    format_version : int
+        The version of the folder's layout.
+    """
+
+    config: dict[str, Any]
+    n_clusters: int
+    cluster_head: str
+    merged_from: int | None
+    versions: dict[str, str]
+    facts: dict[str, Any]
+    files: dict[str, str]
+    checksum: str
+    format_version: int = FORMAT_VERSION
+
+
+def write_description(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write model.json with a checksum over its content."""
+    content = {**content, "checksum": compute_checksum(content)}
+    (folder / DESCRIPTION).write_text(json.dumps(content, indent=1), encoding="utf-8")
+
+
+def read_description(folder: Path) -> ModelDescription:
+    """Read and check model.json, without opening the network."""
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise InputError(f"there is no model in {folder}: {DESCRIPTION} is missing")
+    content = read_json(path, MAX_BYTES)
+    if not isinstance(content, dict) or "format_version" not in content:
+        raise InputError(f"{path} is not the description of a model")
+    if content["format_version"] != FORMAT_VERSION:
+        version = content["format_version"]
+        raise InputError(f"{path} has format version {version}; this rstc reads version {FORMAT_VERSION}")
+    if content.get("checksum") != compute_checksum(content):
+        raise InputError(f"the model in {folder} was altered: {DESCRIPTION} is not the file that was saved")
+    _check_types(path, content)
+    entries: dict[str, Any] = {field.name: content.get(field.name) for field in fields(ModelDescription)}
+    return ModelDescription(**entries)
+
+
+def compute_checksum(content: Mapping[str, Any]) -> str:
+    """Return the sha256 of all entries but the checksum itself."""
+    signed = {key: value for key, value in content.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
+
+
+def _check_types(path: Path, content: Mapping[str, Any]) -> None:
+    """Refuse entries of other types than `write_description` writes; a checksum alone proves no origin."""
+    config, facts, files = (content.get(name) for name in ("config", "facts", "files"))
+    n_clusters, merged_from = content.get("n_clusters"), content.get("merged_from")
+    unknown = sorted(set(config) - {field.name for field in fields(Config)}) if isinstance(config, dict) else []
+    if unknown:
+        raise InputError(f"{path} has settings that this rstc does not know: {', '.join(unknown)[:200]}")
+    valid = (
+        isinstance(config, dict)
+        and isinstance(facts, dict)
+        and set(facts) >= REQUIRED_FACTS
+        and isinstance(files, dict)
+        and all(isinstance(name, str) and isinstance(checksum, str) for name, checksum in files.items())
+        and isinstance(content.get("versions"), dict)
+        and _is_cluster_count(n_clusters)
+        and (merged_from is None or _is_cluster_count(merged_from))
+        and content.get("cluster_head") in CLUSTER_HEADS
+        and _is_number_list(facts["class_distribution"], n_clusters)
+    )
+    if not valid:
+        raise InputError(f"{path} is not the description of a model")
+
+
+def _is_cluster_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_CLUSTERS
+
+
+def _is_number_list(values: Any, length: Any) -> bool:
+    return isinstance(values, list) and len(values) == length and all(isinstance(v, (int, float)) for v in values)
