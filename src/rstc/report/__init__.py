@@ -1,0 +1,1 @@
+"""Presentation of results: data frames, figures and the HTML page."""

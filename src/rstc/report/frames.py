@@ -1,26 +1,101 @@
-"""Results as tables, for Python and notebooks: a row a text, a row a cluster, and both as HTML with a map."""
+"""Results of a fitted model in Python: data frames of texts and clusters, and an HTML view for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from rstc.errors import InputError
+from rstc.io.predictions import confidence_of
 from rstc.report.colours import colour_of
 from rstc.results.describe import describe
-from rstc.results.layout import Places
-from rstc.results.naming import keyword_names
+from rstc.results.layout import Layout, compute_layout
+from rstc.results.naming import name_by_keywords
+from rstc.results.summary import build_cluster_entry
+from rstc.validation.texts import NonEmptyTexts
 
-MOST_SHOWN = 30  # clusters in a notebook
-MOST_POINTS = 2000  # of a map in a notebook
-_WIDTH = 360
+MAX_CLUSTERS_SHOWN = 30  # in a notebook
+MAX_POINTS_SHOWN = 2000  # on the map in a notebook
+_MAP_WIDTH = 360  # pixels
+_MAP_MARGIN = 4
 
 
-def cluster_frame(
+class ResultFramesMixin:
+    """Data frames and the notebook view of a model that is fitted on texts."""
+
+    labels_: NDArray[np.int64]
+    probabilities_: NDArray[np.float32]
+    embedding_: NDArray[np.float32]
+    class_distribution_: NDArray[np.float64]
+    classes_: list[Any] | None
+    _texts: list[str | None]
+    _index: pd.Index[Any] | None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the fitted texts with their clusters.
+
+        Returns
+        -------
+        DataFrame
+            One row per text, with the index of the input and the columns `text`, `cluster`, `name` and `confidence`.
+            The cluster is missing for rows without a text, and -1 for outliers.
+        """
+        self._check_has_texts()
+        has_text = np.array([text is not None for text in self._texts])
+        names = self.cluster_info_["name"].reindex(self.labels_).to_numpy(dtype=object)
+        names[~has_text | (self.labels_ < 0)] = None
+        columns = {
+            "text": self._texts,
+            "cluster": pd.array(np.where(has_text, self.labels_, 0), dtype="Int64"),
+            "name": names,
+            "confidence": np.where(self.labels_ >= 0, confidence_of(self.probabilities_), np.nan),
+        }
+        frame = pd.DataFrame(columns, index=self._index)
+        frame.loc[~has_text, "cluster"] = pd.NA
+        return frame
+
+    @property
+    def cluster_info_(self) -> pd.DataFrame:
+        """One row per cluster: name, size, share, estimated_share, confidence, keywords, typical and doubtful texts."""
+        self._check_has_texts()
+        return self._cluster_frame_and_html[0]
+
+    def _check_has_texts(self) -> None:
+        check_is_fitted(self, "class_distribution_")
+        if not hasattr(self, "_texts"):
+            raise InputError("a loaded model does not hold the texts it was fitted on; fit it again, or use `predict`")
+
+    @cached_property
+    def _cluster_frame_and_html(self) -> tuple[pd.DataFrame, str]:
+        data = NonEmptyTexts.from_list(self._texts)
+        rows, texts = data.rows, data.texts
+        labels, E = self.labels_[rows], self.embedding_[rows]
+        confidence = confidence_of(self.probabilities_[rows])
+        frame = build_cluster_frame(texts, labels, confidence, E, self.class_distribution_, self.classes_)
+        sample = np.random.default_rng(0).permutation(len(rows))[:MAX_POINTS_SHOWN]
+        title = f"{type(self).__name__}: {len(texts):,} texts in {len(frame)} clusters"
+        return frame, render_html(title, frame, compute_layout(E[sample]), labels[sample])
+
+    def _clear_result_frames(self) -> None:
+        """Drop the cached data frame of an earlier fit."""
+        self.__dict__.pop("_cluster_frame_and_html", None)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the clusters and a map in a notebook, once the model is fitted."""
+        if not hasattr(self, "_texts") or not hasattr(self, "labels_"):
+            bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+            return bundle
+        return {"text/plain": repr(self), "text/html": self._cluster_frame_and_html[1]}
+
+
+def build_cluster_frame(
     texts: Sequence[str],
     labels: NDArray[np.int64],
     confidence: NDArray[np.float32],
@@ -28,28 +103,73 @@ def cluster_frame(
     b: NDArray[np.float64],
     given_names: Sequence[Any] | None = None,
 ) -> pd.DataFrame:
-    """Return a row for each cluster that holds a text, by its number: what it is about, how large, how sure."""
-    described = describe(texts, labels, confidence, E)
+    """Build a data frame with one row per cluster that holds a text.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        N texts.
+    labels : array of int, shape (N,)
+        The cluster of each text, negative for a text without cluster.
+    confidence : array of float, shape (N,)
+        Confidence of each text.
+    E : array of float, shape (N, D)
+        Learned embeddings.
+    b : array of float, shape (C,)
+        Estimated share of each cluster.
+    given_names : sequence, optional
+        A name or None for each cluster number.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by `cluster`.
+    """
+    descriptions = describe(texts, labels, confidence, E)
+    names = name_by_keywords(descriptions, given_names)
+    entries = [
+        build_cluster_entry(
+            description, texts, name=name, n_texts=len(texts), estimated_share=float(b[description.cluster])
+        )
+        for description, name in zip(descriptions, names, strict=True)
+    ]
     rows = [
         {
-            "name": name,
-            "size": one.size,
-            "share": one.size / max(len(texts), 1),
-            "estimated_share": float(b[one.cluster]),
-            "confidence": one.confidence,
-            "keywords": one.keywords,
-            "typical": [texts[row] for row in one.typical],
-            "doubtful": [texts[row] for row in one.doubtful],
+            "name": entry.name,
+            "size": entry.size,
+            "share": entry.share,
+            "estimated_share": entry.estimated_share,
+            "confidence": entry.confidence,
+            "keywords": entry.keywords,
+            # In full: the quotes of an entry are truncated.
+            "typical": [texts[row] for row in entry.typical_rows],
+            "doubtful": [texts[row] for row in entry.doubtful_rows],
         }
-        for one, name in zip(described, keyword_names(described, given_names), strict=True)
+        for entry in entries
     ]
-    index = pd.Index([one.cluster for one in described], name="cluster")
-    return pd.DataFrame(rows, index=index)
+    return pd.DataFrame(rows, index=pd.Index([entry.cluster for entry in entries], name="cluster"))
 
 
-def html_of(title: str, clusters: pd.DataFrame, places: Places, labels: NDArray[np.int64]) -> str:
-    """Return the largest clusters as a table beside a map of some texts; nothing in it is run or fetched."""
-    shown = clusters.sort_values("size", ascending=False, kind="stable").head(MOST_SHOWN)
+def render_html(title: str, clusters: pd.DataFrame, layout: Layout, labels: NDArray[np.int64]) -> str:
+    """Render the largest clusters as a table beside a map, without scripts and external resources.
+
+    Parameters
+    ----------
+    title : str
+        Text above the table.
+    clusters : DataFrame
+        The clusters, as `build_cluster_frame` returns them.
+    layout : array of uint16, shape (N, 2)
+        Positions of the texts on the map.
+    labels : array of int, shape (N,)
+        The cluster of each of these texts.
+
+    Returns
+    -------
+    str
+        An HTML element.
+    """
+    shown = clusters.sort_values("size", ascending=False, kind="stable").head(MAX_CLUSTERS_SHOWN)
     rows = "".join(
         f"<tr><td style='color:{colour_of(cluster)}'>&#9679;</td><td>{cluster}</td><td>{row['size']:,}</td>"
         f"<td style='text-align:left'>{escape(row['name'])}</td>"
@@ -61,17 +181,17 @@ def html_of(title: str, clusters: pd.DataFrame, places: Places, labels: NDArray[
     return (
         "<div style='display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start'>"
         f"<div style='flex:1 1 26em;min-width:0'><p>{escape(title)}</p>"
-        f"<table>{head}{rows}</table>{more}</div>{_map(places, labels)}</div>"
+        f"<table>{head}{rows}</table>{more}</div>{_render_map(layout, labels)}</div>"
     )
 
 
-def _map(places: Places, labels: NDArray[np.int64]) -> str:
-    """Return points at their places as SVG."""
-    largest = max(int(places.max(initial=0)), 1)
-    at = (places.astype(np.float64) / largest * (_WIDTH - 8) + 4).round(1)
+def _render_map(layout: Layout, labels: NDArray[np.int64]) -> str:
+    """Render texts as points of an SVG image."""
+    largest = max(int(layout.max(initial=0)), 1)
+    pixels = (layout.astype(np.float64) / largest * (_MAP_WIDTH - 2 * _MAP_MARGIN) + _MAP_MARGIN).round(1)
     points = "".join(
         f"<circle cx='{x}' cy='{y}' r='2' fill='{colour_of(label)}' fill-opacity='.7'/>"
-        for (x, y), label in zip(at.tolist(), labels.tolist(), strict=True)
+        for (x, y), label in zip(pixels.tolist(), labels.tolist(), strict=True)
     )
-    size = f"viewBox='0 0 {_WIDTH} {_WIDTH}' width='{_WIDTH}' height='{_WIDTH}'"
+    size = f"viewBox='0 0 {_MAP_WIDTH} {_MAP_WIDTH}' width='{_MAP_WIDTH}' height='{_MAP_WIDTH}'"
     return f"<svg {size} style='flex:none' role='img' aria-label='a map of the texts'>{points}</svg>"

@@ -1,1 +1,1 @@
-"""The result as a page: one HTML file that needs nothing from outside."""
+"""The result as a page: one HTML file without external resources."""

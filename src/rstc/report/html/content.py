@@ -1,4 +1,4 @@
-"""What a page has to show besides the texts, as plain facts that the page's script reads."""
+"""The content of a run's page besides its texts, as a JSON object that the script of the page reads."""
 
 from __future__ import annotations
 
@@ -6,89 +6,129 @@ from typing import Any
 
 import numpy as np
 
-from rstc.numerics.hierarchy import tree_above
+from rstc.numerics.hierarchy import collapse_tree
 from rstc.report.colours import GREY, HUES, SHADES
-from rstc.results.corrected_run import RunNow
+from rstc.results.corrected_run import CorrectedRun
+from rstc.results.summary import OutlierSummary
 
 
-def facts(run: RunNow) -> dict[str, Any]:
-    """Return the facts of a run for its page."""
-    summary, source = run.summary, run.summary["input"]
-    sampled = f" · trained on {source['trained_on']:,} of them" if source["trained_on"] < source["texts"] else ""
-    if len(run.points.texts) < source["texts"]:
-        sampled = f" · a sample of {source['texts']:,}{sampled}"
+def build_page_content(run: CorrectedRun) -> dict[str, Any]:
+    """Build the content of the page of a run.
+
+    Parameters
+    ----------
+    run : CorrectedRun
+        The run, whose clusters are shown after the corrections.
+
+    Returns
+    -------
+    dict
+        A JSON object; `script/data.js` reads it as `content`.
+    """
+    summary, source = run.summary, run.summary.input
+    stored = summary.to_json()
+    sample = f" · trained on {source.n_trained:,} of them" if source.n_trained < source.n_texts else ""
+    if len(run.points.texts) < source.n_texts:
+        sample = f" · a sample of {source.n_texts:,}{sample}"
     return {
-        "title": source["file"],
-        "facts": f"column “{source['text_column']}”{sampled} · made {summary['made'][:10]}",
-        "clusters": shown_clusters(run),
-        "count": summary.get("count"),
-        "tree": shown_tree(run),
-        "history": summary["history"],
-        "losses": summary["losses"],
-        "steps": summary["steps"],
-        "settled": summary["settled"],
-        "truth": summary.get("truth"),
+        "title": source.file,
+        "facts": f"column “{source.text_column}”{sample} · made {summary.created[:10]}",
+        "clusters": build_cluster_content(run),
+        "count": stored["count"],
+        "tree": build_tree_content(run),
+        "history": summary.history,
+        "losses": summary.losses,
+        "steps": summary.n_iter,
+        "settled": summary.converged,
+        "truth": stored.get("truth"),
         "run": {
-            **{name.replace("_", " "): value for name, value in source.items() if value is not None},
-            "clusters asked for": "as many as the texts suggest" if summary.get("count") else summary["n_clusters"],
-            "clusters found": summary["clusters_found"],
-            **_told_of_noise(summary.get("noise")),
-            "preset": summary["preset"],
-            "seed": summary["seed"],
-            "device": f"{summary['device']}, {summary['precision']}",
-            "seconds": summary["seconds"],
-            "made": summary["made"],
+            **{name.replace("_", " "): value for name, value in stored["input"].items() if value is not None},
+            "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
+            "clusters found": len(summary.clusters),
+            **_build_outlier_content(summary.outliers),
+            "preset": summary.preset,
+            "seed": summary.seed,
+            "device": f"{summary.device}, {summary.precision}",
+            "seconds": summary.seconds,
+            "made": summary.created,
         },
         "colours": {"hues": HUES, "shades": SHADES, "grey": GREY},
-        "settings": summary["settings"],
-        "versions": summary["versions"],
-        "rows": None if _all_rows(run) else (run.points.rows + 1).tolist(),
+        "settings": summary.settings,
+        "versions": summary.versions,
+        "rows": None if _holds_all_rows(run) else (run.points.rows + 1).tolist(),
     }
 
 
-def _told_of_noise(noise: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what the page tells of texts that belong nowhere."""
-    if noise is None:
+def _build_outlier_content(outliers: OutlierSummary | None) -> dict[str, Any]:
+    if outliers is None:
         return {}
-    return {"texts that belong nowhere": noise["texts"], "expected among the others": noise["expected_left"]}
+    return {
+        "outliers": outliers.n_texts,
+        "expected share of outliers among the other texts": outliers.expected_left,
+    }
 
 
-def shown_clusters(run: RunNow) -> list[dict[str, Any]]:
-    """Return the clusters as they are now, as the page's script knows them."""
+def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:
+    """Build the clusters of a run after its corrections, as the script of the page reads them.
+
+    Parameters
+    ----------
+    run : CorrectedRun
+        The run.
+
+    Returns
+    -------
+    list of dict
+        One JSON object per cluster.
+    """
     return [
         {
-            "id": one["cluster"],
-            "typical": one["typical_at"],
-            "doubtful": one["doubtful_at"],
-            **{name: one[name] for name in ("name", "size", "share", "estimated_share", "keywords", "near")},
+            "id": entry.cluster,
+            "typical": entry.typical_rows,
+            "doubtful": entry.doubtful_rows,
+            "name": entry.name,
+            "size": entry.size,
+            "share": entry.share,
+            "estimated_share": entry.estimated_share,
+            "keywords": entry.keywords,
+            "near": entry.near,
         }
-        for one in run.entries()
+        for entry in run.entries()
     ]
 
 
-def shown_tree(run: RunNow) -> list[list[float]]:
-    """Return the tree over the clusters as they are now, as rows of (a cluster, another, distance).
+def build_tree_content(run: CorrectedRun) -> list[list[float]]:
+    """Build the tree over the clusters of a run after its corrections.
 
-    A row joins all that the first is in by then with all that the other is in. Clusters that were made since the run
-    are not in the tree, and those that were merged are one leaf of it.
+    Clusters that were merged are one leaf. Clusters that were split off are not in the tree.
+
+    Parameters
+    ----------
+    run : CorrectedRun
+        The run.
+
+    Returns
+    -------
+    list of list
+        Rows of (cluster, other cluster, distance): a row joins the subtrees that hold the two clusters.
     """
-    found = run.summary.get("hierarchy")
-    home = [run.where_most_are(number) for number in range(len(found or []) + 1)]
-    there = sorted({number for number in home if number is not None})
-    if not found or len(there) < 2:
+    hierarchy = run.summary.hierarchy
+    successors = [run.find_successor(cluster) for cluster in range(len(hierarchy) + 1)]
+    present = sorted({cluster for cluster in successors if cluster is not None})
+    if not hierarchy or len(present) < 2:
         return []
-    # An empty cluster is nowhere; its place in the tree is that of any other, and joins nothing.
-    groups = np.array([there.index(number) if number is not None else len(there) for number in home])
-    leaves = [*there, None] if (groups == len(there)).any() else there
-    rows, first = [], dict(enumerate(leaves))
-    for i, (a, b, distance, _) in enumerate(tree_above(np.array(found, dtype=np.float64), groups).tolist()):
-        one, other = first[int(a)], first[int(b)]
-        first[len(leaves) + i] = other if one is None else one
-        if one is not None and other is not None:
-            rows.append([one, other, round(distance, 4)])
+    # Empty clusters share one more leaf, which is then left out.
+    groups = np.array([present.index(cluster) if cluster is not None else len(present) for cluster in successors])
+    leaves = [*present, None] if (groups == len(present)).any() else present
+    rows, representatives = [], dict(enumerate(leaves))  # one cluster of each node
+    for i, (a, b, distance, _) in enumerate(collapse_tree(np.array(hierarchy, dtype=np.float64), groups).tolist()):
+        first, second = representatives[int(a)], representatives[int(b)]
+        representatives[len(leaves) + i] = second if first is None else first
+        if first is not None and second is not None:
+            rows.append([first, second, round(distance, 4)])
     return rows
 
 
-def _all_rows(run: RunNow) -> bool:
-    """Tell whether every row of the input has a text, so that rows need no numbers of their own."""
+def _holds_all_rows(run: CorrectedRun) -> bool:
+    """Return whether every row of the input holds a text, so that the index of a text is its row."""
     return bool(np.array_equal(run.points.rows, np.arange(len(run.points.rows))))

@@ -1,20 +1,20 @@
-// The colours of clusters: hues, and further rounds of them in other shades; names and what is lit tell like ones apart.
+// Colours of clusters, as in colours.py: the hues, then the hues in other shades, then from the start.
 
 const { hues: HUES, shades: SHADES } = content.colours;
-const GREY = rgb(content.colours.grey);
+const GREY = parseColour(content.colours.grey);
 const COLOURS = HUES.length * SHADES.length;
 
-function rgb(hex) {
-  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+function parseColour(hex) {
+  return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 }
 
 function colourOf(cluster) {
-  if (cluster === NONE || cluster < 0) return GREY;
+  if (cluster === NO_CLUSTER || cluster < 0) return GREY;
   const shade = SHADES[Math.floor(cluster / HUES.length) % SHADES.length];
-  return rgb(HUES[cluster % HUES.length]).map((part) =>
-    Math.round(shade < 0 ? part * (1 + shade) : part + (255 - part) * shade));
+  return parseColour(HUES[cluster % HUES.length]).map((channel) =>
+    Math.round(shade < 0 ? channel * (1 + shade) : channel + (255 - channel) * shade));
 }
 
-function css(colour, opacity = 1) {
+function toCss(colour, opacity = 1) {
   return `rgba(${colour.join(",")},${opacity})`;
 }

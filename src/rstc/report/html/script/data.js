@@ -1,27 +1,29 @@
-// What the page was given: facts as JSON, numbers packed into base64, texts in pieces that are parsed when asked for.
+// The content of the page: JSON, arrays packed in base64, and blocks of texts that are parsed when they are needed.
 
 const content = JSON.parse(document.getElementById("content").textContent);
 
-function unpacked(name, Kind) {
+function unpack(name, ArrayType) {
   const bytes = Uint8Array.from(atob(document.getElementById("array-" + name).textContent), (c) => c.charCodeAt(0));
-  return new Kind(bytes.buffer);
+  return new ArrayType(bytes.buffer);
 }
 
-const NONE = 4294967295; // the cluster of a text that has none
+// Codes in the packed arrays, as in render.py.
+const NO_CLUSTER = 4294967295; // the text has no cluster
+const NO_CONFIDENCE = 255; // the text was corrected
+
 const points = {
-  x: unpacked("x", Uint16Array), // 0 to 65535, across the map
-  y: unpacked("y", Uint16Array),
-  cluster: unpacked("cluster", Uint32Array), // when the page was made; `state.cluster` is as corrected since
-  confidence: unpacked("confidence", Uint8Array), // in hundredths; UNKNOWN: the text was corrected
+  x: unpack("x", Uint16Array), // from 0 to 65535
+  y: unpack("y", Uint16Array),
+  cluster: unpack("cluster", Uint32Array), // when the page was made; `state.cluster` has later corrections
+  confidence: unpack("confidence", Uint8Array), // in percent, or NO_CONFIDENCE
 };
-const UNKNOWN = 255;
 const N = points.x.length;
 
-const pieces = [...document.querySelectorAll("script.texts")];
-const parsed = new Array(pieces.length);
+const textBlocks = [...document.querySelectorAll("script.texts")];
+const parsedBlocks = new Array(textBlocks.length);
 
-function text(row) {
-  const piece = Math.floor(row / content.texts_a_piece);
-  parsed[piece] ??= JSON.parse(pieces[piece].textContent);
-  return parsed[piece][row % content.texts_a_piece];
+function textOf(row) {
+  const block = Math.floor(row / content.block_texts);
+  parsedBlocks[block] ??= JSON.parse(textBlocks[block].textContent);
+  return parsedBlocks[block][row % content.block_texts];
 }

@@ -1,18 +1,18 @@
-// Texts as CSV, made in the page and saved by the browser.
+// Export texts as CSV, created in the page and saved by the browser.
 
 function csvCell(value) {
   if (typeof value === "number") return String(value);
   const cell = String(value);
-  // A spreadsheet would take what begins with these signs for a formula.
+  // A spreadsheet would read a cell that begins with one of these characters as a formula.
   const safe = /^[=+\-@\t\r]/.test(cell) ? "'" + cell : cell;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-function csvOf(rows) {
+function toCsv(rows) {
   const lines = rows.map((row) => {
     const cluster = state.cluster[row];
-    const sure = sureness(row);
-    const cells = [content.rows ? content.rows[row] : row + 1, text(row), cluster === NONE ? -1 : cluster, nameOf(cluster), sure === null ? "" : sure / 100];
+    const confidence = confidenceOf(row);
+    const cells = [content.rows ? content.rows[row] : row + 1, textOf(row), cluster === NO_CLUSTER ? -1 : cluster, clusterName(cluster), confidence === null ? "" : confidence / 100];
     return cells.map(csvCell).join(",");
   });
   return ["row,text,cluster,name,confidence", ...lines].join("\r\n") + "\r\n";
@@ -20,12 +20,12 @@ function csvOf(rows) {
 
 function startExport() {
   byId("export-do").addEventListener("click", () => {
-    const which = byId("export").value;
-    const rows = which === "all" ? Array.from({ length: N }, (_, row) => row) : shownRows();
+    const selection = byId("export").value;
+    const rows = selection === "all" ? Array.from({ length: N }, (_, row) => row) : rowsInDetail();
     if (!rows.length) return void (byId("hits").textContent = "no text is shown");
-    const address = URL.createObjectURL(new Blob(["\ufeff" + csvOf(rows)], { type: "text/csv;charset=utf-8" }));
-    const link = element("a", { href: address, download: which === "all" ? "clusters.csv" : "selection.csv" });
+    const url = URL.createObjectURL(new Blob(["\ufeff" + toCsv(rows)], { type: "text/csv;charset=utf-8" }));
+    const link = element("a", { href: url, download: selection === "all" ? "clusters.csv" : "selection.csv" });
     link.click();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
   });
 }

@@ -1,23 +1,23 @@
-// The clusters in a list that mouse and keyboard move through.
+// The list of clusters, for mouse and keyboard.
 
-function sizes() {
-  const found = new Map([...state.clusters.keys()].map((id) => [id, 0]));
-  for (let row = 0; row < N; row++) found.set(state.cluster[row], (found.get(state.cluster[row]) ?? 0) + 1);
-  return found;
+function clusterSizes() {
+  const sizes = new Map([...state.clusters.keys()].map((id) => [id, 0]));
+  for (let row = 0; row < N; row++) sizes.set(state.cluster[row], (sizes.get(state.cluster[row]) ?? 0) + 1);
+  return sizes;
 }
 
 function drawList() {
-  const found = sizes(), order = byId("order").value, sure = order === "confidence" ? confidences() : null;
-  const ids = [...found.keys()].filter((id) => found.get(id) > 0);
-  const by = {
-    size: (a, b) => found.get(b) - found.get(a) || a - b,
-    name: (a, b) => nameOf(a).localeCompare(nameOf(b)),
-    confidence: (a, b) => (sure.get(a) ?? 2) - (sure.get(b) ?? 2),
+  const sizes = clusterSizes(), order = byId("order").value, confidence = order === "confidence" ? meanConfidences() : null;
+  const ids = [...sizes.keys()].filter((id) => sizes.get(id) > 0);
+  const compare = {
+    size: (a, b) => sizes.get(b) - sizes.get(a) || a - b,
+    name: (a, b) => clusterName(a).localeCompare(clusterName(b)),
+    confidence: (a, b) => (confidence.get(a) ?? 2) - (confidence.get(b) ?? 2),
   }[order];
-  byId("facts").textContent = `${count(N)} texts in ${count(ids.filter((id) => id !== NONE).length)} clusters · ${content.facts}`;
-  const items = ids.sort(by).map((id) =>
-    element("li", { role: "option", id: "cluster-" + id, "data-id": id, "aria-selected": String(id === state.selected), onclick: () => { select(id === state.selected ? null : id); goToTexts(); } },
-      dot(id), element("span", { class: "name" }, nameOf(id)), element("span", { class: "count" }, count(found.get(id)))));
+  byId("facts").textContent = `${formatCount(N)} texts in ${formatCount(ids.filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
+  const items = ids.sort(compare).map((id) =>
+    element("li", { role: "option", id: "cluster-" + id, "data-id": id, "aria-selected": String(id === state.selected), onclick: () => { select(id === state.selected ? null : id); scrollToTexts(); } },
+      colourDot(id), element("span", { class: "name" }, clusterName(id)), element("span", { class: "count" }, formatCount(sizes.get(id)))));
   const list = byId("clusters");
   list.replaceChildren(...items);
   const current = list.querySelector('[aria-selected="true"]');
@@ -25,30 +25,30 @@ function drawList() {
   else list.removeAttribute("aria-activedescendant");
 }
 
-// The mean confidence of each cluster, 0 to 1; clusters of corrected texts only have none.
-function confidences() {
+// The mean confidence of each cluster from 0 to 1; a cluster of corrected texts only has none.
+function meanConfidences() {
   const totals = new Map();
   for (let row = 0; row < N; row++) {
-    const sure = sureness(row);
-    if (sure === null) continue;
-    const [total, number] = totals.get(state.cluster[row]) ?? [0, 0];
-    totals.set(state.cluster[row], [total + sure, number + 1]);
+    const confidence = confidenceOf(row);
+    if (confidence === null) continue;
+    const [total, n] = totals.get(state.cluster[row]) ?? [0, 0];
+    totals.set(state.cluster[row], [total + confidence, n + 1]);
   }
-  return new Map([...totals].map(([cluster, [total, number]]) => [cluster, total / number / 100]));
+  return new Map([...totals].map(([cluster, [total, n]]) => [cluster, total / n / 100]));
 }
 
 function startList() {
   byId("order").addEventListener("change", drawList);
   byId("clusters").addEventListener("keydown", (event) => {
-    const items = [...byId("clusters").children], at = items.findIndex((one) => one.getAttribute("aria-selected") === "true");
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+    const items = [...byId("clusters").children], current = items.findIndex((item) => item.getAttribute("aria-selected") === "true");
+    const target = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: items.length - 1 }[event.key];
     if (event.key === "Escape") return select(null);
-    if (to === undefined || !items.length) return;
+    if (target === undefined || !items.length) return;
     event.preventDefault();
-    const next = items[Math.min(items.length - 1, Math.max(0, to))];
+    const next = items[Math.min(items.length - 1, Math.max(0, target))];
     select(Number(next.dataset.id));
     byId("cluster-" + next.dataset.id).scrollIntoView({ block: "nearest" });
   });
-  listen(drawList);
+  subscribe(drawList);
   drawList();
 }

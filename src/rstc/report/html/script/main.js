@@ -1,4 +1,4 @@
-// The start: a title, a theme, and all parts set going.
+// Start the page: title, theme, and all its parts.
 
 function startTheme() {
   const root = document.documentElement, dark = window.matchMedia("(prefers-color-scheme: dark)");

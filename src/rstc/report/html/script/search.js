@@ -1,4 +1,4 @@
-// Search over all texts; the hits are lit on the map and listed.
+// Search all texts; hits are highlighted on the map and listed.
 
 function search(query) {
   state.query = query.trim();
@@ -6,16 +6,16 @@ function search(query) {
     byId("hits").textContent = "";
     return select(null);
   }
-  const wanted = state.query.toLowerCase(), rows = [];
-  for (let row = 0; row < N; row++) if (text(row).toLowerCase().includes(wanted)) rows.push(row);
-  byId("hits").textContent = `${count(rows.length)} of ${count(N)} texts`;
-  showRows(rows, texts(rows.length));
+  const lowerQuery = state.query.toLowerCase(), rows = [];
+  for (let row = 0; row < N; row++) if (textOf(row).toLowerCase().includes(lowerQuery)) rows.push(row);
+  byId("hits").textContent = `${formatCount(rows.length)} of ${formatCount(N)} texts`;
+  showRows(rows, formatTexts(rows.length));
 }
 
 function startSearch() {
-  let waiting = 0;
+  let timer = 0;
   byId("search").addEventListener("input", (event) => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => search(event.target.value), 150);
+    clearTimeout(timer);
+    timer = setTimeout(() => search(event.target.value), 150);
   });
 }

@@ -1,33 +1,33 @@
-// What is on the page now: the clusters as corrected, what is selected, what was searched for. Whoever shows any of it
-// listens; whoever changes it tells.
+// The state of the page: the clusters with their corrections, the selection and the search. Parts of the page subscribe to
+// changes and are notified of them.
 
 const state = {
   cluster: Uint32Array.from(points.cluster),
-  clusters: new Map(content.clusters.map((one) => [one.id, { ...one }])),
-  selected: null, // a cluster
-  rows: null, // texts that were drawn around or searched for
-  about: "", // what these texts are
+  clusters: new Map(content.clusters.map((cluster) => [cluster.id, { ...cluster }])),
+  selected: null, // the number of a cluster
+  rows: null, // texts from the lasso, the search or a click
+  about: "", // the heading of these texts
   query: "",
 };
 
 const listeners = [];
 
-function listen(listener) {
+function subscribe(listener) {
   listeners.push(listener);
 }
 
-function tell() {
+function notify() {
   for (const listener of listeners) listener();
 }
 
-function nameOf(cluster) {
-  return cluster === NONE ? "noise" : state.clusters.get(cluster)?.name ?? `cluster ${cluster}`;
+function clusterName(cluster) {
+  return cluster === NO_CLUSTER ? "noise" : state.clusters.get(cluster)?.name ?? `cluster ${cluster}`;
 }
 
-// How sure the model is of a text, in hundredths; null where somebody put the text elsewhere.
-function sureness(row) {
-  const asFound = points.confidence[row] !== UNKNOWN && state.cluster[row] === points.cluster[row];
-  return asFound ? points.confidence[row] : null;
+// The confidence of a text in percent, null if it was corrected.
+function confidenceOf(row) {
+  const unchanged = points.confidence[row] !== NO_CONFIDENCE && state.cluster[row] === points.cluster[row];
+  return unchanged ? points.confidence[row] : null;
 }
 
 function rowsOf(cluster) {
@@ -39,21 +39,21 @@ function rowsOf(cluster) {
 function select(cluster) {
   Object.assign(state, { selected: cluster, rows: null, query: "" });
   byId("search").value = byId("hits").textContent = "";
-  tell();
+  notify();
 }
 
 function showRows(rows, about) {
   Object.assign(state, { selected: null, rows, about });
-  tell();
+  notify();
 }
 
-// On a phone the texts stand below the list and the map: whoever chose some wants to see them.
-function goToTexts() {
+// On a narrow screen the texts are below the list and the map: scroll to them.
+function scrollToTexts() {
   if (window.matchMedia("(max-width: 60rem)").matches) byId("detail").scrollIntoView();
 }
 
-// What the list on the right shows, and what "the texts shown" means to the export.
-function shownRows() {
+// The texts of the detail view, which "the texts shown" of the export means.
+function rowsInDetail() {
   if (state.rows) return state.rows;
   return state.selected === null ? [] : rowsOf(state.selected);
 }
