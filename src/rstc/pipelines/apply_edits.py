@@ -1,12 +1,14 @@
-"""Corrections made to last: clusters are written as corrected, and the model learns to predict them."""
+"""Apply a run's corrections: write the corrected clusters, and change the model so that it predicts them."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,164 +18,207 @@ from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from rstc.errors import InputError
-from rstc.estimator import RSTC
-from rstc.io.atomic import replaced_folder
-from rstc.runtime.device import seeded
-from rstc.numerics.hierarchy import groups_of, tree_over
-from rstc.runtime.progress import Listener, Progress
-from rstc.representation.heads import NEVER, ClusteringNetwork, merged
-from rstc.representation.network import Network
-from rstc.representation.head_training import teach_by_heart
-from rstc.results.edits import NOISE, Edit
-from rstc.results.corrected_run import RunNow
+from rstc.io.atomic import replace_folder
+from rstc.io.columns import add_cluster_columns
+from rstc.io.predictions import NO_CLUSTER, confidence_of
+from rstc.numerics.hierarchy import build_tree, cut_tree
+from rstc.persistence.fitted_model import FittedModel, merge_network_clusters
+from rstc.persistence.model_folder import load_model, save_model
 from rstc.report.html.render import write_page
-from rstc.results.run_folder import FOUND_MODEL, MODEL, read_rows, write_clusters
-from rstc.io.columns import with_clusters
+from rstc.representation.head_training import fit_head
+from rstc.representation.heads import NEVER_PREDICTED_LOGIT, ClusteringNetwork
+from rstc.representation.network import Network
+from rstc.results.corrected_run import CorrectedRun
+from rstc.results.edits import ClusterState, Edit, common_label
+from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, read_rows, write_clusters
+from rstc.runtime.device import fork_rng
+from rstc.runtime.progress import Listener, Progress
 
 
-def apply_edits(folder: Path, listener: Listener | None = None) -> RunNow:
-    """Write a run's clusters as corrected, and teach its model to predict them; all of it or nothing.
+def apply_edits(folder: Path, listener: Listener | None = None) -> CorrectedRun:
+    """Write a run's corrected clusters, and change its model so that it predicts them; all of it or nothing.
 
-    A text that was corrected has the cluster it was given, whatever the model says. The log stays, and so does the
-    model as the run left it: what was applied can still be undone, and applied again.
+    A corrected text keeps its cluster, even if the model predicts another one. The log of corrections and the original
+    model are kept, so that applied corrections can still be undone and applied again.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    listener : callable, optional
+        Called with (stage, done, total).
     """
-    opened = _Opened.of(folder, Progress(listener))
-    opened.write()
-    return opened.run
+    files = _RunFiles.read(folder, Progress(listener))
+    files.write()
+    return files.run
 
 
-def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) -> RunNow:
-    """Merge the most similar clusters of a run, as they are now, until so many are left, and make it last.
+def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) -> CorrectedRun:
+    """Merge the most similar clusters of a run, corrections included, until `n_clusters` are left, and apply it.
 
-    Merges are corrections like those made by hand: they can be undone. A merged cluster keeps the number of its
-    largest part, and its name if somebody gave it one; else it is named anew by its words.
+    Merges are logged as corrections and can be undone. A merged cluster keeps the number of its largest part, and the
+    name of that part if a user gave it; otherwise it is named by its keywords.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    n_clusters : int
+        The number of clusters to merge to.
+    listener : callable, optional
+        Called with (stage, done, total).
     """
-    opened = _Opened.of(folder, Progress(listener))
-    for edit in merges(opened.run, opened.embeddings, n_clusters):
-        opened.run.correct(edit)
-    opened.write()
-    return opened.run
+    files = _RunFiles.read(folder, Progress(listener))
+    for edit in find_merges(files.run, files.embeddings, n_clusters):
+        files.run.correct(edit)
+    files.write()
+    return files.run
 
 
-def merges(run: RunNow, E: Tensor, n_clusters: int) -> list[Edit]:
-    """Return the corrections that merge a run's clusters, by embeddings (N, D) of its texts, until so many are left."""
-    rows = np.flatnonzero(run.clusters != NOISE)
-    there, labels, sizes = np.unique(run.clusters[rows], return_inverse=True, return_counts=True)
-    if not 1 <= n_clusters < len(there):
-        raise InputError(f"there are {len(there)} clusters; they can be merged to 1 up to {len(there) - 1}")
-    points = np.asarray(normalize(E.numpy()[rows]), dtype=np.float32)
-    groups = groups_of(tree_over(points, labels, len(there)), n_clusters)
-    found = {one["cluster"]: one["name"] for one in run.summary["clusters"]}
+def find_merges(run: CorrectedRun, E: Tensor, n_clusters: int) -> list[Edit]:
+    """Return the corrections that merge a run to `n_clusters` clusters, by the embeddings (N, D) of its texts."""
+    rows = np.flatnonzero(run.clusters != NO_CLUSTER)
+    clusters, labels, sizes = np.unique(run.clusters[rows], return_inverse=True, return_counts=True)
+    if not 1 <= n_clusters < len(clusters):
+        raise InputError(
+            f"n_clusters={n_clusters} must be between 1 and {len(clusters) - 1}, as there are {len(clusters)} clusters"
+        )
+    U = np.asarray(normalize(E.numpy()[rows]), dtype=np.float32)
+    groups = cut_tree(build_tree(U, labels, len(clusters)), n_clusters)
+    original_names = {entry.cluster: entry.name for entry in run.summary.clusters}
     edits: list[Edit] = []
     for group in range(n_clusters):
         parts = np.flatnonzero(groups == group)
         parts = parts[np.argsort(-sizes[parts], kind="stable")]
-        into, *others = (int(number) for number in there[parts])
-        edits += [{"do": "merge", "cluster": number, "into": into} for number in others]
-        given = run.now.names[into] != found.get(into)
-        name = run.name_for(rows[np.isin(labels, parts)]) if others and not given else None
+        into, *others = (int(cluster) for cluster in clusters[parts])
+        edits += [{"do": "merge", "cluster": cluster, "into": into} for cluster in others]
+        named_by_user = run.state.names[into] != original_names.get(into)
+        name = run.suggest_name(rows[np.isin(labels, parts)]) if others and not named_by_user else None
         if name:
             edits.append({"do": "rename", "cluster": into, "name": name})
     return edits
 
 
+def correct_model(model: FittedModel, E: Tensor, run: CorrectedRun) -> FittedModel:
+    """Return a model that predicts a run's corrected clusters, by the embeddings (N, D) of the run's texts.
+
+    Clusters that hold no text any more keep their number and are never predicted.
+    """
+    n_clusters, clustered = run.state.next_cluster, run.clusters != NO_CLUSTER
+    labels = run.clusters[clustered]
+    if not len(labels):
+        raise InputError("no cluster is left: all texts are marked as noise")
+    counts = np.bincount(labels, minlength=n_clusters)
+    U = np.asarray(normalize(E.numpy()), dtype=np.float32)
+    classes = None if model.classes is None else correct_classes(model.classes, run.state)
+    return model.with_clusters(
+        _correct_network(model.network, E, run, model.config.dropout),
+        counts / counts.sum(),
+        build_tree(U[clustered], labels, n_clusters),
+        classes,
+    )
+
+
+def correct_classes(classes: Sequence[Any], state: ClusterState) -> list[Any]:
+    """Return the class of each corrected cluster, by the classes of the original clusters (`common_label`).
+
+    >>> state = ClusterState(np.array([0, 0, 2]), {0: "a", 2: "c"}, 4, {0: frozenset({0, 1})})
+    >>> correct_classes(["late", None, "lost"], state)
+    ['late', None, 'lost', None]
+    """
+    original = dict(enumerate(classes))
+    present = set(state.clusters.tolist())
+    return [
+        common_label(original.get(part) for part in state.parts(cluster)) if cluster in present else None
+        for cluster in range(state.next_cluster)
+    ]
+
+
+def _correct_network(network: Network, E: Tensor, run: CorrectedRun, dropout: float) -> Network:
+    """Return a network that predicts the corrected clusters: merged if all corrections are merges, else refitted."""
+    groups = np.full(network.cluster_head.n_clusters, -1, dtype=np.int64)
+    was_clustered = run.points.clusters != NO_CLUSTER
+    original, corrected = run.points.clusters[was_clustered], run.clusters[was_clustered]
+    groups[original] = corrected
+    outliers_moved = (run.clusters[~was_clustered] != NO_CLUSTER).any()
+    if outliers_moved or (groups[original] != corrected).any() or (groups < 0).any():
+        return _refit_head(network, E, run.clusters, run.state.next_cluster, dropout)
+    return merge_network_clusters(network, groups, run.state.next_cluster)
+
+
+def _refit_head(network: Network, E: Tensor, clusters: NDArray[np.int64], n_clusters: int, dropout: float) -> Network:
+    """Return a network with a new clustering head, fitted to clusters (N,) of embeddings (N, D) other than noise."""
+    rows = np.flatnonzero(clusters != NO_CLUSTER)
+    with fork_rng(network.encoder.device, 0):
+        head = ClusteringNetwork(E.shape[1], n_clusters, dropout).to(network.encoder.device)
+        labels = torch.from_numpy(clusters[rows])
+        fit_head(head, E[torch.from_numpy(rows)], labels, np.random.default_rng(0))
+    last, empty = head[-1], np.setdiff1d(np.arange(n_clusters), clusters[rows])
+    assert isinstance(last, torch.nn.Linear)
+    with torch.no_grad():
+        last.weight[empty], last.bias[empty] = 0.0, NEVER_PREDICTED_LOGIT
+    return Network(network.encoder, head, network.projector).eval()
+
+
 @dataclass
-class _Opened:
-    """A run with the model that it was left with, its rows and its texts' embeddings."""
+class _RunFiles:
+    """A run with its original model and the rows of its input."""
 
     folder: Path
-    run: RunNow
-    original: Path
-    model: RSTC
+    run: CorrectedRun
+    model_folder: Path
+    model: FittedModel
     rows: pd.DataFrame
     progress: Progress
 
     @classmethod
-    def of(cls, folder: Path, progress: Progress) -> _Opened:
-        run = RunNow.read(folder)
+    def read(cls, folder: Path, progress: Progress) -> _RunFiles:
+        run = CorrectedRun.read(folder)
         run.check_complete()
-        original = folder / FOUND_MODEL if (folder / FOUND_MODEL).is_dir() else folder / MODEL
+        model_folder = folder / ORIGINAL_MODEL if (folder / ORIGINAL_MODEL).is_dir() else folder / MODEL
         with progress.stage("load"):
-            model = RSTC.load(original)
-        return cls(folder, run, original, model, read_rows(folder, run.summary["input"], run.points), progress)
+            model = load_model(model_folder)
+        return cls(folder, run, model_folder, model, read_rows(folder, run.summary.input, run.points), progress)
 
     @cached_property
     def embeddings(self) -> Tensor:
         """The embeddings of the texts, (N, D)."""
         with self.progress.stage("encode"):
-            encoder = self.model.network_.encoder
+            encoder = self.model.network.encoder
             return encoder.embed(encoder.tokenize(self.run.points.texts), self.progress.advance)
 
     def write(self) -> None:
         """Write clusters, model, page and log with the corrections in them, all of it or nothing."""
-        run, model, folder, shares = self.run, self.model, self.folder, self.run.points.confidence
+        run, folder, model, confidence = self.run, self.folder, self.model, self.run.points.confidence
         if run.log.edits:
-            with self.progress.stage("teach"):
-                network = corrected_network(model.network_, self.embeddings, run, model.config_.dropout)
-                there = np.maximum(run.clusters, 0)[:, None]
-                shares = np.take_along_axis(network.judge(self.embeddings).log_p.exp().numpy(), there, axis=1)[:, 0]
-            counts = np.bincount(run.clusters[run.clusters != NOISE], minlength=run.now.next_cluster)
-            model.network_, model.n_clusters_, model.class_distribution_ = network, len(counts), counts / counts.sum()
-            labels = np.where(run.clusters == NOISE, run.now.next_cluster, run.clusters)
-            points = np.asarray(normalize(self.embeddings.numpy()), dtype=np.float32)
-            model.hierarchy_ = tree_over(points[labels < len(counts)], labels[labels < len(counts)], len(counts))
-        with self.progress.stage("write"), replaced_folder(folder) as new:
-            shutil.copytree(folder, new, copy_function=_linked, dirs_exist_ok=True)
-            if self.original == folder / MODEL:
-                shutil.copytree(self.original, new / FOUND_MODEL, copy_function=_linked)
+            E = self.embeddings
+            with self.progress.stage("fit head"):
+                model = correct_model(model, E, run)
+                P = model.network.predict_embeddings(E).log_p.exp().numpy()
+                confidence = confidence_of(P, run.clusters)
+        with self.progress.stage("write"), replace_folder(folder) as new:
+            shutil.copytree(folder, new, copy_function=_link_or_copy, dirs_exist_ok=True)
+            if self.model_folder == folder / MODEL:
+                shutil.copytree(self.model_folder, new / ORIGINAL_MODEL, copy_function=_link_or_copy)
             run.save(new)
-            model.save(new / MODEL)
-            source = run.summary["input"]
-            rows = _corrected_rows(self.rows, run, shares)
-            write_clusters(new, [rows], source["format"], harmless=source.get("guard_formulas", False))
+            save_model(new / MODEL, model)
+            rows = _add_corrected_clusters(self.rows, run, confidence)
+            write_clusters(new, [rows], run.summary.input.format, run.summary.input.guard_formulas)
             write_page(new, run)
 
 
-def _corrected_rows(table: pd.DataFrame, run: RunNow, shares: NDArray[np.float32]) -> pd.DataFrame:
-    """Return the rows of the input with their clusters as they are now; noise has no confidence."""
+def _add_corrected_clusters(table: pd.DataFrame, run: CorrectedRun, confidence: NDArray[np.float32]) -> pd.DataFrame:
+    """Return the rows of the input with their corrected clusters; noise has no confidence."""
     clusters: list[int | None] = [None] * len(table)
-    confidence: list[float | None] = [None] * len(table)
-    for row, cluster, share in zip(run.points.rows.tolist(), run.clusters.tolist(), shares.tolist(), strict=True):
-        clusters[row], confidence[row] = cluster, None if cluster == NOISE else share
-    return with_clusters(table, clusters, confidence)
+    shares: list[float | None] = [None] * len(table)
+    for row, cluster, share in zip(run.points.rows.tolist(), run.clusters.tolist(), confidence.tolist(), strict=True):
+        clusters[row], shares[row] = cluster, None if cluster == NO_CLUSTER else share
+    return add_cluster_columns(table, clusters, shares)
 
 
-def _linked(source: str, target: str) -> None:
-    """Have the same file in two places where the disk can, else copy it. Files here are replaced, never changed."""
+def _link_or_copy(source: str, target: str) -> None:
+    """Hard-link a file where the disk allows it, else copy it; files of a run are replaced, never changed in place."""
     try:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
-
-
-def corrected_network(network: Network, E: Tensor, run: RunNow, dropout: float) -> Network:
-    """Return a network that predicts a run's clusters as they are now: merged where that is all, else taught."""
-    groups = np.full(network.cluster_head.n_clusters, -1, dtype=np.int64)
-    at_home = run.points.clusters != NOISE
-    found, now = run.points.clusters[at_home], run.clusters[at_home]
-    groups[found] = now
-    moved_in = (run.clusters[~at_home] != NOISE).any()
-    if moved_in or (groups[found] != now).any() or (groups < 0).any():
-        return taught(network, E, run.clusters, run.now.next_cluster, dropout)
-    head = merged(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), run.now.next_cluster)
-    return Network(network.encoder, head, network.projector).eval()
-
-
-def taught(network: Network, E: Tensor, clusters: NDArray[np.int64], n_clusters: int, dropout: float) -> Network:
-    """Return a network with a new clustering network that predicts these clusters (N,) of embeddings (N, D).
-
-    Noise teaches nothing. Of the n_clusters numbers, those that hold no text are never predicted.
-    """
-    rows = np.flatnonzero(clusters != NOISE)
-    there = np.unique(clusters[rows])
-    if len(there) < 1:
-        raise InputError("no cluster is left")
-    with seeded(network.encoder.device, 0):
-        head = ClusteringNetwork(E.shape[1], n_clusters, dropout).to(network.encoder.device)
-        labels = torch.from_numpy(clusters[rows])
-        teach_by_heart(head, E[torch.from_numpy(rows)], labels, np.random.default_rng(0))
-    last, gone = head[-1], np.setdiff1d(np.arange(n_clusters), there)
-    assert isinstance(last, torch.nn.Linear)
-    with torch.no_grad():
-        last.weight[gone], last.bias[gone] = 0.0, NEVER
-    return Network(network.encoder, head, network.projector).eval()

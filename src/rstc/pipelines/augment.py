@@ -1,4 +1,4 @@
-"""Two changed versions of each text, made outside of training: to look at, to keep, to give to a run."""
+"""Make two augmented versions of each text outside of training, in memory or as two columns added to a file."""
 
 from __future__ import annotations
 
@@ -7,71 +7,143 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from rstc.config import Config
 from rstc.errors import InputError
-from rstc.runtime.device import choose_device
-from rstc.runtime.progress import Listener, Progress
-from rstc.representation.augmenters.base import Tools
+from rstc.io.atomic import check_writable
+from rstc.io.columns import extract_texts, find_text_column, to_text_list
+from rstc.io.formats import check_distinct_files, detect_format, open_table_writer, read_table
+from rstc.io.readers import STANDARD_INPUT
+from rstc.representation.augmenters.base import AugmenterResources
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
-from rstc.representation.view_specs import TO_WRITE
-from rstc.representation.views import AskedView, drawn_views
-from rstc.io.columns import as_texts
+from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, parse_view_specs
+from rstc.representation.views import ViewLike, make_views
+from rstc.runtime.device import choose_device
+from rstc.runtime.progress import Listener, Progress
+from rstc.validation.texts import NonEmptyTexts
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-Version = list[str | None]
+VIEW_COLUMNS = ("text1", "text2")  # added by `augment_file`
+
+View = list[str | None]
 
 
 def augment(
     texts: Sequence[Any],
-    views: AskedView | tuple[AskedView, AskedView] = TO_WRITE,
+    views: ViewLike | tuple[ViewLike, ViewLike] = DEFAULT_AUGMENT_SPEC,
     *,
     random_state: int | np.random.Generator | None = 0,
     encoder: str | Path | SentenceTransformer | None = None,
     device: str = "auto",
     progress: Listener | None = None,
-) -> tuple[Version, Version]:
-    """Return two changed versions of each text, in order; None where there is no text.
+) -> tuple[View, View]:
+    """Make two augmented versions of each text.
 
-    Args:
-        texts: missing or empty ones may be among them.
-        views: a recipe such as "deletion@0.2+typos", a function of texts, or two of these, one for each version.
-        random_state: a seed or a numpy generator.
-        encoder: the Sentence-Transformers model that some ways need; None: the embedded one.
-        device: where it computes.
-        progress: called with (stage, done, total) as the work goes on.
+    Parameters
+    ----------
+    texts : sequence
+        The texts, some of which may be missing or empty.
+    views : str, callable or pair of these
+        A view specification such as "deletion@0.2+typos", a function of texts, or two of these, one for each version.
+    random_state : int, Generator or None
+        A seed or a numpy generator.
+    encoder : str, Path, SentenceTransformer or None
+        The Sentence-Transformers model that some views need; None loads the bundled one.
+    device : str
+        The device of the encoder.
+    progress : callable, optional
+        Called with (stage, done, total).
 
+    Returns
+    -------
+    pair of lists
+        The two versions of each text, None where there is no text.
+
+    Examples
+    --------
     >>> augment(["the parcel never came", None, "help"], "deletion@0.5")
     (['the', None, 'help'], ['the parcel never came', None, 'help'])
     """
-    given = as_texts(texts)
-    present = [i for i, text in enumerate(given) if text is not None]
-    some = [text for text in given if text is not None]
-    if not some:
-        raise InputError("there are no texts to change")
-    asked = drawn_views(some, views)
-    if not asked.changes_texts or any(view.cutoff.share for view in (asked.first, asked.second)):
-        raise InputError(f"views={views!r} makes views inside the encoder, while it learns: there is no text to write")
+    data = NonEmptyTexts.from_list(to_text_list(texts))
+    if not data.texts:
+        raise InputError("there are no texts to augment")
+    pair = make_views(data.texts, views)
+    if not pair.changes_texts or any(view.cutoff.share for view in (pair.first, pair.second)):
+        raise InputError(f"views={views!r} are made inside the encoder during training, so there is no text to write")
     timing = Progress(progress)
-    where, settings = choose_device(device), Config()
+    torch_device, config = choose_device(device), Config()
 
     def load() -> Encoder:
         with timing.stage("load"):
-            return load_encoder(encoder, settings.pooling, settings.max_tokens, where)
+            return load_encoder(encoder, config.pooling, config.max_tokens, torch_device)
 
     with timing.stage("views"):
         rng = np.random.default_rng(random_state)
-        # As in training, which draws from a generator of its own: the same seed makes the same versions.
-        made = asked.prepared(Tools(load, where, timing.advance), rng.spawn(1)[0]).draw(rng)
-    return _spread(made[0], present, len(given)), _spread(made[1], present, len(given))
+        # A generator of its own, as in training: the same seed makes the same versions.
+        first, second = pair.prepare(AugmenterResources(load, torch_device, timing.advance), rng.spawn(1)[0]).draw(rng)
+    return data.expand_list(first), data.expand_list(second)
 
 
-def _spread(made: Sequence[str], present: Sequence[int], total: int) -> Version:
-    """Put texts among those that are missing."""
-    found: Version = [None] * total
-    for place, text in zip(present, made, strict=True):
-        found[place] = text
-    return found
+def augment_file(
+    path: str,
+    out: Path,
+    views: str,
+    *,
+    text_column: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    seed: int = 0,
+    encoder: str | None = None,
+    device: str = "auto",
+    listener: Listener | None = None,
+) -> pd.DataFrame:
+    """Write a file again with two augmented versions of each text in the columns `VIEW_COLUMNS`.
+
+    Parameters
+    ----------
+    path : str
+        The file, or "-" for standard input.
+    out : Path
+        The file to write: csv, tsv, jsonl or parquet, by its name.
+    views : str
+        A view specification.
+    text_column : str, optional
+        The column of texts; by default the only column that can be it.
+    format, encoding : str
+        Format (by default by the name of the file) and encoding of the file that is read.
+    seed : int
+        Seed of the augmentation.
+    encoder : str, optional
+        The Sentence-Transformers model that some views need; by default the bundled one.
+    device : str
+        The device of the encoder.
+    listener : callable, optional
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    DataFrame
+        The texts and their two versions, in the columns `text` and `VIEW_COLUMNS`.
+    """
+    parse_view_specs(views)  # report a mistake before any work is done
+    in_format, out_format = detect_format(path, format), detect_format(str(out))
+    if str(out) == STANDARD_INPUT or out_format == "txt":
+        raise InputError(f"{out} cannot hold columns; write csv, tsv, jsonl or parquet")
+    check_writable(out)
+    check_distinct_files(path, out)
+    table = read_table(path, in_format, encoding)
+    column = find_text_column(table, text_column)
+    for name in VIEW_COLUMNS:
+        if name in table.columns:
+            raise InputError(f"the input already has a column {name!r}; rename or remove it first")
+    texts = extract_texts(table, column)
+    first, second = augment(texts, views, random_state=seed, encoder=encoder, device=device, progress=listener)
+    columns = dict(zip(("text", *VIEW_COLUMNS), (texts, first, second), strict=True))
+    augmented = pd.DataFrame(columns, index=table.index)
+    with open_table_writer(out, out_format) as write:
+        write(pd.concat([table, augmented[list(VIEW_COLUMNS)]], axis=1))
+    return augmented

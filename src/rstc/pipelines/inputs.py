@@ -1,120 +1,170 @@
-"""The rows that a run is given: those of a file, or of several processes the share of each."""
+"""Read the input of a run: all rows of a file or, if several processes share the run, those of this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
 from rstc.errors import InputError
-from rstc.runtime.distributed import Ranks, share_of
-from rstc.io.readers import STANDARD_INPUT, read_table, stream_tables
-from rstc.io.columns import check_free_names, find_text_column, texts_of
+from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
+from rstc.io.formats import iter_tables, read_table
+from rstc.io.readers import STANDARD_INPUT
+from rstc.runtime.distributed import ProcessGroup, row_range
+
+Texts = list[str | None]  # None where a row holds no text
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold the texts, and changed versions of them, if any."""
+    """The columns of the input that are read.
+
+    Attributes
+    ----------
+    text : str
+        The column of texts.
+    views : sequence of str or None
+        The two columns of augmented versions of the texts.
+    """
 
     text: str
-    views: tuple[str, str] | None
+    views: Sequence[str] | None
 
 
 @dataclass(frozen=True)
-class Given:
+class RunInput:
     """The rows of this process.
 
-    Attributes:
-        columns: where the texts are.
-        texts: what they say, None where there is no text.
-        views: changed versions of the texts, if there are any.
-        labels: what is known of the texts, None where nothing is, if a column says.
-        rows: which rows of the file they are.
-        n_rows: how many rows the file has.
-        tables: what reads all rows of the file again, a piece at a time.
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    format : str
+        Format of the file.
+    columns : Columns
+        The columns that were read.
+    texts : list of str or None
+        The text of each row, None where there is none.
+    views : pair of lists or None
+        Two augmented versions of each text.
+    labels : list or None
+        The given class of each text, None where it has none.
+    rows : range
+        The rows of the file that this process read.
+    n_rows : int
+        Number of rows of the file.
+    read_tables : callable
+        Read all rows of the file again, in chunks.
     """
 
+    file: str
+    format: str
     columns: Columns
-    texts: list[str | None]
-    views: tuple[list[str | None], list[str | None]] | None
-    labels: list[str | None] | None
+    texts: Texts
+    views: tuple[Texts, Texts] | None
+    labels: Texts | None
     rows: range
     n_rows: int
-    tables: Callable[[], Iterable[pd.DataFrame]]
+    read_tables: Callable[[], Iterable[pd.DataFrame]]
 
 
-def read_given(
+def read_input(
     path: str,
-    kind: str,
+    format: str,
     encoding: str,
-    ranks: Ranks,
+    processes: ProcessGroup,
     text_column: str | None = None,
     view_columns: tuple[str, str] | None = None,
     truth_column: str | None = None,
     label_column: str | None = None,
-) -> Given:
-    """Read a file, or this process's share of it; a truth column has to be there and is not read."""
+) -> RunInput:
+    """Read a file, or the share of it that this process has.
 
-    def looked_at(table: pd.DataFrame) -> Columns:
-        others = (*(view_columns or ()), truth_column, label_column)
-        known = [find_text_column(table, name) for name in others if name]
-        found = Columns(find_text_column(table, text_column, besides=known), view_columns)
-        check_free_names(table)
-        return found
+    Parameters
+    ----------
+    path : str
+        The file, or "-" for standard input.
+    format, encoding : str
+        Format and encoding of the file.
+    processes : ProcessGroup
+        The processes that share the run.
+    text_column : str, optional
+        The column of texts; by default the only column that can be it.
+    view_columns : pair of str, optional
+        Two columns of augmented versions of the texts.
+    truth_column : str, optional
+        A column of true classes; it has to exist, and is not used.
+    label_column : str, optional
+        A column of given classes, empty where a text has none.
 
-    if ranks.alone:
-        table = read_table(path, kind, encoding)
-        columns = looked_at(table)
-        texts, views = _texts(table, columns)
-        labels = texts_of(table, label_column) if label_column else None
-        return Given(columns, texts, views, labels, range(len(table)), len(table), lambda: [table])
+    Returns
+    -------
+    RunInput
+    """
+    file = "standard input" if path == STANDARD_INPUT else Path(path).name
+
+    def find_columns(table: pd.DataFrame) -> Columns:
+        names = (*(view_columns or ()), truth_column, label_column)
+        others = [find_text_column(table, name) for name in names if name]
+        columns = Columns(find_text_column(table, text_column, other_columns=others), view_columns)
+        check_reserved_columns(table)
+        return columns
+
+    if processes.is_single:
+        table = read_table(path, format, encoding)
+        columns = find_columns(table)
+        texts, views = _extract_texts_and_views(table, columns)
+        labels = extract_texts(table, label_column) if label_column else None
+        n_rows = len(table)
+        return RunInput(file, format, columns, texts, views, labels, range(n_rows), n_rows, lambda: [table])
     if label_column:
-        raise InputError("labels that are known need all texts together, which several processes do not have")
+        raise InputError(f"partial labels need all texts in one process, got {processes.size} processes")
     if path == STANDARD_INPUT:
         raise InputError("several processes cannot share standard input; give the name of a file")
 
-    def look_over() -> tuple[Columns, int]:
-        pieces = stream_tables(path, kind, encoding)
-        first = next(pieces, None)
+    def scan() -> tuple[Columns, int]:
+        chunks = iter_tables(path, format, encoding)
+        first = next(chunks, None)
         if first is None or first.empty:
             raise InputError(f"{path} holds no rows")
-        return looked_at(first), len(first) + sum(map(len, pieces))
+        return find_columns(first), len(first) + sum(map(len, chunks))
 
-    columns, n_rows = ranks.at_first(look_over)
-    rows = share_of(n_rows, ranks)
+    columns, n_rows = processes.run_on_first(scan)
+    rows = row_range(n_rows, processes)
     texts, views = [], ([], []) if view_columns else None
 
     def read_share() -> None:
-        for piece in _within(stream_tables(path, kind, encoding), rows):
-            said, versions = _texts(piece, columns)
-            texts.extend(said)
-            if views and versions:
-                for one, more in zip(views, versions, strict=True):
-                    one.extend(more)
+        for chunk in _select_rows(iter_tables(path, format, encoding), rows):
+            chunk_texts, chunk_views = _extract_texts_and_views(chunk, columns)
+            texts.extend(chunk_texts)
+            if views and chunk_views:
+                for view, chunk_view in zip(views, chunk_views, strict=True):
+                    view.extend(chunk_view)
 
-    ranks.together(read_share)
-    return Given(columns, texts, views, None, rows, n_rows, lambda: stream_tables(path, kind, encoding))
+    processes.run_on_all(read_share)
+    return RunInput(
+        file, format, columns, texts, views, None, rows, n_rows, lambda: iter_tables(path, format, encoding)
+    )
 
 
-def _texts(
-    table: pd.DataFrame, columns: Columns
-) -> tuple[list[str | None], tuple[list[str | None], list[str | None]] | None]:
-    """Return the texts of a table, and the changed versions that two columns hold."""
-    texts = texts_of(table, columns.text)
+def _extract_texts_and_views(table: pd.DataFrame, columns: Columns) -> tuple[Texts, tuple[Texts, Texts] | None]:
+    """Return the texts of a table, and the augmented versions that two columns hold."""
+    texts = extract_texts(table, columns.text)
     if columns.views is None:
         return texts, None
-    first, second = (texts_of(table, find_text_column(table, name)) for name in columns.views)
+    first, second = (extract_texts(table, find_text_column(table, name)) for name in columns.views)
     return texts, (first, second)
 
 
-def _within(pieces: Iterator[pd.DataFrame], rows: range) -> Iterator[pd.DataFrame]:
-    """Yield what pieces of a table have of some of its rows."""
+def _select_rows(chunks: Iterator[pd.DataFrame], rows: range) -> Iterator[pd.DataFrame]:
+    """Yield the part of each chunk of a table that is within a range of its rows."""
     start = 0
-    for piece in pieces:
-        first, last = max(rows.start - start, 0), min(rows.stop - start, len(piece))
+    for chunk in chunks:
+        first, last = max(rows.start - start, 0), min(rows.stop - start, len(chunk))
         if first < last:
-            yield piece.iloc[first:last]
-        start += len(piece)
+            yield chunk.iloc[first:last]
+        start += len(chunk)
         if start >= rows.stop:
             return

@@ -1,4 +1,4 @@
-"""Names for clusters that somebody else gives: a function, or a command such as a language model."""
+"""Name the clusters of a run by a Python function, or by a command such as a language model."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ from pathlib import Path
 from typing import Any
 
 from rstc.errors import InputError
-from rstc.runtime.progress import Listener
-from rstc.results.edits import LONGEST_NAME
-from rstc.results.corrected_run import Entry, RunNow
 from rstc.report.html.render import write_page
+from rstc.results.corrected_run import CorrectedRun
+from rstc.results.edits import MAX_NAME_LENGTH
+from rstc.runtime.progress import Listener
 
-NAMING_SECONDS = 300
+COMMAND_TIMEOUT = 300  # seconds
 
-Namer = Callable[[Entry], str]
+Namer = Callable[[dict[str, Any]], str]  # from a cluster as in summary.json to its name
 
 
-def rename_clusters(folder: Path, namer: Namer, listener: Listener | None = None, again: bool = False) -> RunNow:
-    """Ask for a name for each cluster, and keep the names as corrections, all of them or none.
+def rename_clusters(folder: Path, namer: Namer, listener: Listener | None = None, again: bool = False) -> CorrectedRun:
+    """Name each cluster of a run by a function, and store the names as corrections, all of them or none.
 
-    A cluster that somebody named already keeps its name, unless they are to be named `again`.
-
-    Args:
-        folder: a run's folder.
-        namer: gets a cluster as a summary has it (keywords, typical texts and so on) and returns its name.
-        listener: is told how far it is.
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    namer : callable
+        Takes a cluster as it is in summary.json (keywords, typical texts and so on) and returns its name.
+    listener : callable, optional
+        Called with ("name", done, total).
+    again : bool
+        Whether to rename clusters that were renamed before as well.
     """
-    run = RunNow.read(folder)
-    named = {edit["cluster"] for edit in run.log.edits if edit["do"] == "rename"}
-    entries = [one for one in run.entries() if again or one["cluster"] not in named]
-    for done, one in enumerate(entries, start=1):
-        said = namer(one)
-        name = " ".join(said.split()).strip("\"'`*")[:LONGEST_NAME].strip() if isinstance(said, str) else ""
-        if not name:
-            raise InputError(f"there came no name for cluster {one['cluster']}, but {said!r}")
-        if name != one["name"]:
-            run.correct({"do": "rename", "cluster": one["cluster"], "name": name})
+    run = CorrectedRun.read(folder)
+    renamed = {edit["cluster"] for edit in run.log.edits if edit["do"] == "rename"}
+    entries = [entry for entry in run.entries() if again or entry.cluster not in renamed]
+    for done, entry in enumerate(entries, start=1):
+        name = _clean_name(namer(entry.to_json()), entry.cluster)
+        if name != entry.name:
+            run.correct({"do": "rename", "cluster": entry.cluster, "name": name})
         if listener:
             listener("name", done, len(entries))
     run.save(folder)
@@ -47,33 +48,35 @@ def rename_clusters(folder: Path, namer: Namer, listener: Listener | None = None
 
 
 def command_namer(command: str) -> Namer:
-    """Return a namer that runs a command for each cluster: a question on its standard input, a name on its output."""
+    """Return a namer that runs a command for each cluster, with a prompt as input and the name as output."""
     try:
         words = shlex.split(command)
     except ValueError as problem:
-        raise InputError(f"the command {command!r} cannot be read: {problem}") from None
+        raise InputError(f"the command {command!r} cannot be parsed: {problem}") from None
     if not words:
         raise InputError("the command is empty")
 
-    def name(one: Entry) -> str:
+    def name(entry: dict[str, Any]) -> str:
+        prompt = naming_prompt(entry).encode()
         try:
-            asked = question(one).encode()
-            ran = subprocess.run(words, input=asked, capture_output=True, timeout=NAMING_SECONDS, check=False)
+            process = subprocess.run(words, input=prompt, capture_output=True, timeout=COMMAND_TIMEOUT, check=False)
         except (OSError, subprocess.TimeoutExpired) as problem:
             raise InputError(f"the command {words[0]} did not run: {problem}") from problem
-        if ran.returncode:
-            said = ran.stderr.decode(errors="replace").strip().splitlines()
-            raise InputError(f"the command ended with code {ran.returncode}{': ' + said[-1] if said else ''}")
-        lines = [line for line in ran.stdout.decode(errors="replace").splitlines() if line.strip()]
+        if process.returncode:
+            errors = process.stderr.decode(errors="replace").strip().splitlines()
+            raise InputError(
+                f"the command {words[0]} ended with code {process.returncode}{': ' + errors[-1] if errors else ''}"
+            )
+        lines = [line for line in process.stdout.decode(errors="replace").splitlines() if line.strip()]
         return lines[0] if lines else ""
 
     return name
 
 
-def question(one: dict[str, Any]) -> str:
-    """Return a question for the name of a cluster, for a language model or for a person.
+def naming_prompt(entry: dict[str, Any]) -> str:
+    """Return a prompt that asks for the name of a cluster, for a language model or for a person.
 
-    >>> print(question({"keywords": ["refund", "money"], "typical": ["still no refund"]}))
+    >>> print(naming_prompt({"keywords": ["refund", "money"], "typical": ["still no refund"]}))
     These texts form a group. Answer with a name for it, of at most five words, and nothing else.
     <BLANKLINE>
     Keywords: refund, money
@@ -81,8 +84,16 @@ def question(one: dict[str, Any]) -> str:
     - still no refund
     <BLANKLINE>
     """
-    texts = "".join(f"- {' '.join(text.split())}\n" for text in one["typical"])
+    texts = "".join(f"- {' '.join(text.split())}\n" for text in entry["typical"])
     return (
         "These texts form a group. Answer with a name for it, of at most five words, and nothing else.\n\n"
-        f"Keywords: {', '.join(one['keywords'])}\nTexts:\n{texts}"
+        f"Keywords: {', '.join(entry['keywords'])}\nTexts:\n{texts}"
     )
+
+
+def _clean_name(answer: Any, cluster: int) -> str:
+    """Return a namer's answer on one line, without quotes around it."""
+    name = " ".join(answer.split()).strip("\"'`*")[:MAX_NAME_LENGTH].strip() if isinstance(answer, str) else ""
+    if not name:
+        raise InputError(f"cluster {cluster} got no name: the answer was {answer!r}")
+    return name

@@ -1,4 +1,4 @@
-"""New texts, labelled by a saved model as they stream by: a file, or many files one after the other."""
+"""Prediction of files: one file, or many files that match a pattern, streamed through a saved model."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ import pandas as pd
 from rstc.errors import InputError
 from rstc.estimator import RSTC
 from rstc.io.atomic import check_writable, sha256
-from rstc.persistence.model_folder import read_description
+from rstc.io.columns import TEXT_COLUMN, add_predictions, extract_texts, find_text_column
+from rstc.io.formats import check_distinct_files, detect_format, has_known_format, iter_tables, open_table_writer
+from rstc.io.readers import STANDARD_INPUT
+from rstc.io.remote import exists, glob_files, is_url, join_path, modified_time, open_file, put_file
+from rstc.persistence.model_description import read_description
 from rstc.persistence.onnx_model import DESCRIPTION, OnnxModel, is_exported
-from rstc.runtime.progress import Listener
-from rstc.io.remote import exists, is_address, joined, matching, modified, opened, put
 from rstc.results.run_folder import find_model
-from rstc.io.readers import STANDARD_INPUT, check_other_file, format_of, known_format, stream_tables, table_writer
-from rstc.io.columns import find_text_column, labelled, texts_of
+from rstc.runtime.progress import Listener
+from rstc.validation.texts import NonEmptyTexts
 
-MADE_BY = "_rstc.json"  # in a folder of labelled files: which model made them
+PREDICTIONS_INFO = "_rstc.json"  # in a folder of predictions: the model and the settings that made them
 
 
 def predict_file(
@@ -38,60 +40,92 @@ def predict_file(
     guard_formulas: bool = False,
     listener: Listener | None = None,
 ) -> tuple[int, int]:
-    """Label the texts of a file with a saved model, a piece at a time; return the numbers of rows and of texts."""
+    """Write a file again with the predicted cluster and confidence of each row.
+
+    Parameters
+    ----------
+    folder : Path
+        A run, a saved model or an exported model.
+    path : str
+        The file to predict; "-" for standard input.
+    out : Path
+        The file to write; its format is that of its suffix.
+    text_column : str, optional
+        The column that holds the texts; by default the one of the model's training data, if the file has it.
+    format : str, optional
+        The format of the input; by default that of its suffix.
+    encoding : str, default="utf-8"
+        Encoding of a text file.
+    device : str, default="auto"
+        Device to compute on.
+    guard_formulas : bool, default=False
+        Whether to escape cells that a spreadsheet would evaluate as formulas.
+    listener : callable, optional
+        Called with ("predict", rows done, 0).
+
+    Returns
+    -------
+    n_rows, n_texts : int
+        Rows that were written, and how many of them hold a text.
+    """
     if str(out) == STANDARD_INPUT:
         raise InputError("the output needs the name of a file")
-    kind, target = format_of(path, format), format_of(str(out))
-    if target == "txt" != kind:
-        raise InputError(f"{out} is plain text, which has no columns; write {kind} instead")
+    source_format, target_format = detect_format(path, format), detect_format(str(out))
+    if target_format == "txt" != source_format:
+        raise InputError(f"{out} is plain text, which has no columns; write {source_format} instead")
     check_writable(out)
     if out.is_dir():
         raise InputError(f"{out} is a folder; give the name of a file")
-    pieces = stream_tables(path, kind, encoding)
-    first = next(pieces, None)
+    tables = iter_tables(path, source_format, encoding)
+    first = next(tables, None)
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
-    check_other_file(path, out)
-    model = _loaded(folder, device)
-    column = find_text_column(first, text_column or _only_if_there(model.text_column_, first))
-    return _written(model, itertools.chain([first], pieces), column, out, target, guard_formulas, listener)
+    check_distinct_files(path, out)
+    model = _load_model(folder, device)
+    column = find_text_column(first, text_column or _training_column(model, first))
+    tables = itertools.chain([first], tables)
+    return _write_predictions(model, tables, column, out, target_format, guard_formulas, listener)
 
 
 @dataclass(frozen=True)
-class Part:
-    """One of many files, and where it is written with clusters."""
+class FileTask:
+    """A file to predict, and where the result is written; both are paths or URLs."""
 
     source: str
     target: str
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """What became of a part: how many rows it has and how many texts, or what is wrong with it."""
+class FileResult:
+    """Result of a `FileTask`: its number of rows and of texts, or the error that ended it."""
 
-    part: Part
-    rows: int = 0
-    texts: int = 0
-    problem: str | None = None
+    task: FileTask
+    n_rows: int = 0
+    n_texts: int = 0
+    error: str | None = None
 
 
-Engine = Callable[["Labeller", list[Part]], Iterable[Labelled]]
+Engine = Callable[["FilePredictor", list[FileTask]], Iterable[FileResult]]
 
 
 @dataclass(frozen=True)
-class PartsLabelled:
-    """What became of many files.
+class PredictFilesResult:
+    """Result of `predict_files`.
 
-    Attributes:
-        parts: how many were labelled now.
-        skipped: how many an earlier call had labelled.
-        rows, texts: of those that were labelled now.
+    Attributes
+    ----------
+    n_files : int
+        Files that were written.
+    n_skipped : int
+        Files that an earlier call had written.
+    n_rows, n_texts : int
+        Rows of the files that were written, and how many of them hold a text.
     """
 
-    parts: int
-    skipped: int
-    rows: int
-    texts: int
+    n_files: int
+    n_skipped: int
+    n_rows: int
+    n_texts: int
 
 
 def predict_files(
@@ -105,50 +139,68 @@ def predict_files(
     guard_formulas: bool = False,
     engine: Engine | None = None,
     listener: Listener | None = None,
-) -> PartsLabelled:
-    """Label files with a saved model, each into a file of the same name and format under `out`.
+) -> PredictFilesResult:
+    """Predict many files, each into a file of the same name and format under `out`.
 
-    A file appears when it is complete, rows and their order as they were. Those that an earlier call completed are
-    skipped, unless they were changed since. Files and folders may be addresses that fsspec knows, as s3://bucket/in.
+    A file appears once it is complete, with its rows in their order. Files that an earlier call completed are skipped,
+    unless the input changed since. A file that cannot be read does not stop the others.
 
-    Args:
-        folder: of a run or of its model.
-        pattern: names of files with * and ** in them, or a folder.
-        out: a folder.
-        text_column: that holds the texts; by default the one that the model was trained on.
-        encoding: of text files.
-        device: to compute on.
-        guard_formulas: whether cells of CSV files that a spreadsheet would take for a formula get an apostrophe.
-        engine: who goes through the parts; by default this process, one after the other (rstc.pipelines.predict_ray has another).
-        listener: called with ("predict", parts done, parts to do).
+    Parameters
+    ----------
+    folder : Path
+        A run, a saved model or an exported model.
+    pattern : str
+        A path or URL with ``*``, ``**`` or ``?`` in it, or a folder.
+    out : str
+        A folder or its URL.
+    text_column, encoding, device, guard_formulas
+        As in `predict_file`.
+    engine : callable, optional
+        Runs the tasks; by default this process, one after the other. `rstc.pipelines.predict_ray.ray_engine` makes one
+        for Ray.
+    listener : callable, optional
+        Called with ("predict", files done, files to do).
+
+    Raises
+    ------
+    InputError
+        If `out` holds predictions of another model, or, at the end, if some files could not be predicted.
     """
     exported = is_exported(folder)
     model = folder if exported else find_model(folder)
-    checksum = sha256(model / DESCRIPTION) if exported else read_description(model)["checksum"]
-    made_by = {"model": checksum, "text_column": text_column, "encoding": encoding}
+    checksum = sha256(model / DESCRIPTION) if exported else read_description(model).checksum
+    info = {"model": checksum, "text_column": text_column, "encoding": encoding}
     if guard_formulas:
-        made_by["guard_formulas"] = "yes"
-    parts = _parts(pattern, out)
-    _check_same_maker(out, made_by)
-    todo = [part for part in parts if not _is_done(part)]
-    labeller = Labeller(str(model.absolute()), text_column, encoding, device, guard_formulas)
-    rows = texts = 0
-    problems = []
-    for done, found in enumerate((engine or _here)(labeller, todo), start=1):
-        rows, texts = rows + found.rows, texts + found.texts
-        if found.problem:
-            problems.append(found.problem)
+        info["guard_formulas"] = "yes"
+    tasks = _find_tasks(pattern, out)
+    _write_info(out, info)
+    pending = [task for task in tasks if not _is_done(task)]
+    predictor = FilePredictor(str(model.absolute()), text_column, encoding, device, guard_formulas)
+    n_rows = n_texts = 0
+    errors = []
+    for done, result in enumerate((engine or _run_in_process)(predictor, pending), start=1):
+        n_rows, n_texts = n_rows + result.n_rows, n_texts + result.n_texts
+        if result.error:
+            errors.append(result.error)
         if listener:
-            listener("predict", done, len(todo))
-    if problems:
-        others = f"; and {len(problems) - 1} more such files" if len(problems) > 1 else ""
-        raise InputError(f"{problems[0]}{others}; what could be read is in {out}")
-    return PartsLabelled(len(todo), len(parts) - len(todo), rows, texts)
+            listener("predict", done, len(pending))
+    if errors:
+        others = f" (and {len(errors) - 1} more files failed)" if len(errors) > 1 else ""
+        raise InputError(f"{errors[0]}{others}; the predictions of the other files are in {out}")
+    return PredictFilesResult(len(pending), len(tasks) - len(pending), n_rows, n_texts)
 
 
 @dataclass(frozen=True)
-class Labeller:
-    """Labels parts with a saved model; `opened` has the model at hand."""
+class FilePredictor:
+    """Settings for predicting files, small enough to be sent to a worker, which loads the model there.
+
+    Attributes
+    ----------
+    model : str
+        Folder of the model.
+    text_column, encoding, device, guard_formulas
+        As in `predict_file`.
+    """
 
     model: str
     text_column: str | None
@@ -156,95 +208,96 @@ class Labeller:
     device: str
     guard_formulas: bool = False
 
-    def opened(self) -> Callable[[Part], Labelled]:
-        """Load the model; return what labels a part."""
-        return partial(self._label, _loaded(Path(self.model), self.device))
+    def load(self) -> Callable[[FileTask], FileResult]:
+        """Load the model and return a function that runs a task with it."""
+        return partial(self._run, _load_model(Path(self.model), self.device))
 
-    def _label(self, model: RSTC | OnnxModel, part: Part) -> Labelled:
-        """Label a part; what is wrong with the file is told, not raised: the others go on."""
-        kind = format_of(part.source)
+    def _run(self, model: RSTC | OnnxModel, task: FileTask) -> FileResult:
+        """Predict a file; an error of the file is returned, not raised, so that the other files are still predicted."""
+        format = detect_format(task.source)
         try:
-            pieces = stream_tables(part.source, kind, self.encoding)
-            first = next(pieces, pd.DataFrame({self.text_column or "text": []}))
-            asked = self.text_column or _only_if_there(model.text_column_, first)
-            column = find_text_column(first, asked) if len(first) else asked or ""
-            pieces = itertools.chain([first], pieces)
-            if not is_address(part.target):
-                Path(part.target).parent.mkdir(parents=True, exist_ok=True)
-                return Labelled(part, *_written(model, pieces, column, Path(part.target), kind, self.guard_formulas))
+            tables = iter_tables(task.source, format, self.encoding)
+            first = next(tables, pd.DataFrame({self.text_column or TEXT_COLUMN: []}))
+            requested = self.text_column or _training_column(model, first)
+            column = find_text_column(first, requested) if len(first) else requested or ""
+            tables = itertools.chain([first], tables)
+            if not is_url(task.target):
+                target = Path(task.target)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                return FileResult(task, *_write_predictions(model, tables, column, target, format, self.guard_formulas))
             with TemporaryDirectory() as folder:
-                local = Path(folder) / Path(part.target).name
-                found = _written(model, pieces, column, local, kind, self.guard_formulas)
-                put(local, part.target)
-                return Labelled(part, *found)
+                local = Path(folder) / Path(task.target).name
+                counts = _write_predictions(model, tables, column, local, format, self.guard_formulas)
+                put_file(local, task.target)
+                return FileResult(task, *counts)
         except InputError as problem:
-            return Labelled(part, problem=str(problem))
+            return FileResult(task, error=str(problem))
 
 
-def _here(labeller: Labeller, parts: list[Part]) -> Iterator[Labelled]:
-    """Label parts in this process, one after the other."""
-    if parts:
-        yield from map(labeller.opened(), parts)
+def _run_in_process(predictor: FilePredictor, tasks: list[FileTask]) -> Iterator[FileResult]:
+    """Run tasks in this process, one after the other."""
+    if tasks:
+        yield from map(predictor.load(), tasks)
 
 
-def _written(
+def _write_predictions(
     model: RSTC | OnnxModel,
-    pieces: Iterable[pd.DataFrame],
+    tables: Iterable[pd.DataFrame],
     column: str,
     out: Path,
     format: str,
     guard_formulas: bool,
     listener: Listener | None = None,
 ) -> tuple[int, int]:
-    """Write pieces of a table with clusters; return the numbers of rows and of texts."""
-    rows = present = 0
-    with table_writer(out, format, guard_formulas) as write:
-        for table in pieces:
-            texts = texts_of(table, column)
-            assigned = model.assign(texts)
-            write(labelled(table, texts, assigned.clusters, assigned.confidence))
-            rows += len(texts)
-            present += sum(text is not None for text in texts)
+    """Write tables with their predictions; return the numbers of rows and of texts."""
+    n_rows = n_texts = 0
+    with open_table_writer(out, format, guard_formulas) as write:
+        for table in tables:
+            texts = extract_texts(table, column)
+            assignment = model.assign(texts)
+            write(add_predictions(table, texts, assignment.clusters, assignment.confidence))
+            n_rows += len(texts)
+            n_texts += len(NonEmptyTexts.from_list(texts).rows)
             if listener:
-                listener("predict", rows, 0)
-    return rows, present
+                listener("predict", n_rows, 0)
+    return n_rows, n_texts
 
 
-def _loaded(folder: Path, device: str) -> RSTC | OnnxModel:
-    """Load a model: of a run, saved, or exported."""
+def _load_model(folder: Path, device: str) -> RSTC | OnnxModel:
+    """Load the model of a run, a saved model or an exported one."""
     return OnnxModel(folder) if is_exported(folder) else RSTC.load(find_model(folder), device)
 
 
-def _only_if_there(column: str | None, table: pd.DataFrame) -> str | None:
-    """Return the name of the column that a model was trained on, if a new table has it too."""
-    return column if column in table.columns else None
+def _training_column(model: RSTC | OnnxModel, table: pd.DataFrame) -> str | None:
+    """Return the text column of the model's training data, if a table has it."""
+    return model.text_column_ if model.text_column_ in table.columns else None
 
 
-def _parts(pattern: str, out: str) -> list[Part]:
-    """Return the files that a pattern names, each with its place under `out`; folders of the pattern are kept."""
-    root, names = matching(pattern)
-    names = [name for name in names if known_format(name) and not Path(name).name.startswith(("_", "."))]
+def _find_tasks(pattern: str, out: str) -> list[FileTask]:
+    """Return a task for each file that matches a pattern; targets keep the folders below the first wildcard."""
+    root, names = glob_files(pattern)
+    names = [name for name in names if has_known_format(name) and not Path(name).name.startswith(("_", "."))]
     if not names:
         raise InputError(f"there is no file {pattern} of a known format")
-    return [Part(joined(root, name), joined(out, name)) for name in names]
+    return [FileTask(join_path(root, name), join_path(out, name)) for name in names]
 
 
-def _is_done(part: Part) -> bool:
-    """Tell whether a part was labelled after it was last changed."""
-    return exists(part.target) and modified(part.target) >= modified(part.source)
+def _is_done(task: FileTask) -> bool:
+    """Return whether the target of a task is newer than its source."""
+    return exists(task.target) and modified_time(task.target) >= modified_time(task.source)
 
 
-def _check_same_maker(out: str, made_by: Mapping[str, str | None]) -> None:
-    """Refuse a folder that holds what another model made; note which model this is."""
-    note = joined(out, MADE_BY)
-    if exists(note):
-        with opened(note, "r") as file:
-            before = json.load(file)
-        if before != made_by:
-            raise InputError(f"{out} holds what another model or another setting made; choose another folder")
+def _write_info(out: str, info: Mapping[str, str | None]) -> None:
+    """Record the model and the settings in a folder of predictions; refuse a folder that records others."""
+    path = join_path(out, PREDICTIONS_INFO)
+    if exists(path):
+        with open_file(path, "r") as file:
+            recorded = json.load(file)
+        if recorded != info:
+            raise InputError(f"{out} holds predictions of another model or of other settings; choose another folder")
         return
-    if not is_address(out):
-        check_writable(Path(out) / MADE_BY)
+    if not is_url(out):
+        check_writable(Path(out) / PREDICTIONS_INFO)
         Path(out).mkdir(parents=True, exist_ok=True)
-    with opened(note, "w") as file:
-        json.dump(made_by, file)
+    with open_file(path, "w") as file:
+        json.dump(info, file)

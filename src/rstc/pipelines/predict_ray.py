@@ -1,8 +1,8 @@
-"""Files labelled by Ray: as many workers as there are processors, on one machine or on all of a cluster.
+"""Prediction of many files by Ray: one worker per processor, on one machine or on all machines of a cluster.
 
-Ray Data carries the names of files, not their rows: a worker reads its file, labels it and writes it, so partitions
-and the order of their rows stay as they are, and memory is that of one piece of a file a worker. When a worker dies,
-Ray gives its file to another, which begins it anew; nobody ever sees half of one.
+Ray Data carries the names of the files, not their rows: a worker reads its file, predicts it and writes it. Partitions
+and the order of rows stay as they are, and a worker holds one chunk of a file at a time. When a worker dies, Ray gives
+its file to another worker, which starts it again; an incomplete file never appears.
 """
 
 from __future__ import annotations
@@ -14,59 +14,68 @@ from typing import Any
 
 import numpy as np
 
-from rstc.runtime.optional import from_extra
-from rstc.pipelines.predict import Labelled, Labeller, Part
+from rstc.pipelines.predict import Engine, FilePredictor, FileResult, FileTask
+from rstc.runtime.optional import import_optional
 
 
-def ray_engine(workers: int | None = None) -> Any:
-    """Return an engine for `predict_files`: Ray with so many workers, by default one for each processor.
+def ray_engine(n_workers: int | None = None) -> Engine:
+    """Return an engine for `predict_files` that runs on Ray.
 
-    It joins the cluster that Ray is connected to, or that RAY_ADDRESS names; else it starts one on this machine. The
-    files and the model must have the same names on all machines.
+    It uses the cluster that Ray is connected to or that RAY_ADDRESS names; otherwise it starts Ray on this machine. The
+    files and the model must have the same paths on all machines.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        Maximum number of workers; by default one per processor of the cluster.
     """
-    ray = from_extra("ray", "ray")
+    ray = import_optional("ray", "ray")
 
-    def label(labeller: Labeller, parts: list[Part]) -> Iterator[Labelled]:
-        if not parts:
+    def run(predictor: FilePredictor, tasks: list[FileTask]) -> Iterator[FileResult]:
+        if not tasks:
             return
         if not ray.is_initialized():
-            with warnings.catch_warnings(action="ignore"):  # what Ray will do differently one day
+            with warnings.catch_warnings(action="ignore"):  # it warns of changes in its future versions
                 ray.init(logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = False
-        context.print_on_execution_start = False
-        for handler in logging.getLogger("ray.data").handlers:  # the files that Ray logs to have it all
-            if type(handler).__name__ == "PlainRayHandler":
-                handler.setLevel(logging.ERROR)
-        most = workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
-        names = ray.data.from_items(
-            [{"source": part.source, "target": part.target} for part in parts], override_num_blocks=len(parts)
-        )
-        found = names.map_batches(
+        _silence_ray_data(ray)
+        limit = n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        items = [{"source": task.source, "target": task.target} for task in tasks]
+        results = ray.data.from_items(items, override_num_blocks=len(tasks)).map_batches(
             _Worker,
-            fn_constructor_args=(labeller,),
+            fn_constructor_args=(predictor,),
             batch_size=1,
             num_cpus=1,
-            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=min(most, len(parts))),
+            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=min(limit, len(tasks))),
         )
-        for row in found.iter_rows():
-            part = Part(str(row["source"]), str(row["target"]))
-            yield Labelled(part, int(row["rows"]), int(row["texts"]), str(row["problem"]) or None)
+        for row in results.iter_rows():
+            task = FileTask(str(row["source"]), str(row["target"]))
+            yield FileResult(task, int(row["n_rows"]), int(row["n_texts"]), str(row["error"]) or None)
 
-    return label
+    return run
+
+
+def _silence_ray_data(ray: Any) -> None:
+    """Keep Ray Data from printing progress and logs; its log files hold them as well."""
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    for handler in logging.getLogger("ray.data").handlers:
+        if type(handler).__name__ == "PlainRayHandler":
+            handler.setLevel(logging.ERROR)
 
 
 class _Worker:
-    """A process with a model at hand."""
+    """An actor of Ray that has loaded the model."""
 
-    def __init__(self, labeller: Labeller) -> None:
-        self.label = labeller.opened()
+    def __init__(self, predictor: FilePredictor) -> None:
+        self.run = predictor.load()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        found = [self.label(Part(str(a), str(b))) for a, b in zip(batch["source"], batch["target"], strict=True)]
+        pairs = zip(batch["source"], batch["target"], strict=True)
+        results = [self.run(FileTask(str(source), str(target))) for source, target in pairs]
         return {
             **batch,
-            "rows": np.array([one.rows for one in found]),
-            "texts": np.array([one.texts for one in found]),
-            "problem": np.array([one.problem or "" for one in found]),
+            "n_rows": np.array([result.n_rows for result in results]),
+            "n_texts": np.array([result.n_texts for result in results]),
+            "error": np.array([result.error or "" for result in results]),
         }
