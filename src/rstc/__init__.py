@@ -1,6 +1,6 @@
-"""Robust clustering of short texts: a sentence encoder taught by self-adaptive optimal transport.
+"""Robust clustering of short texts: a sentence encoder trained on labels from self-adaptive optimal transport.
 
-The public names are loaded when they are first used, so that importing rstc costs nothing.
+The public names are imported when they are first used, so that `import rstc` loads no heavy library.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from rstc.representation.augmenters.contextual import LearnedSubstitution as LearnedSubstitution
     from rstc.representation.augmenters.nearest import NearestTexts as NearestTexts
     from rstc.representation.augmenters.nearest import Synonyms as Synonyms
-    from rstc.representation.augmenters.typos import Typos as Typos
+    from rstc.representation.augmenters.word_noise import Typos as Typos
     from rstc.representation.augmenters.word_noise import WordDeletion as WordDeletion
     from rstc.representation.augmenters.word_noise import WordSwap as WordSwap
     from rstc.saot_clustering import SAOTClustering as SAOTClustering
 
-_HOMES = {
+_LAZY_NAMES = {  # the module below rstc that defines each public name
     "RSTC": "estimator",
     "SAOTClustering": "saot_clustering",
-    "OnnxModel": "onnx_model",
+    "OnnxModel": "persistence.onnx_model",
     "Config": "config",
-    "saot": "pseudo_labels.transport",
-    "Transport": "pseudo_labels.transport",
+    "saot": "pseudo_labels.transport.saot",
+    "Transport": "pseudo_labels.transport.saot",
     "ContextualSubstitution": "representation.augmenters.contextual",
     "LearnedSubstitution": "representation.augmenters.contextual",
-    "NearestTexts": "representation.augmenters.encoder_space",
-    "Synonyms": "representation.augmenters.encoder_space",
-    "Typos": "representation.augmenters.typos",
-    "WordDeletion": "representation.augmenters.words",
-    "WordSwap": "representation.augmenters.words",
-    "Composed": "representation.augmenters.augmenter",
-    "augment": "pairs",
+    "NearestTexts": "representation.augmenters.nearest",
+    "Synonyms": "representation.augmenters.nearest",
+    "Typos": "representation.augmenters.word_noise",
+    "WordDeletion": "representation.augmenters.word_noise",
+    "WordSwap": "representation.augmenters.word_noise",
+    "Composed": "representation.augmenters.base",
+    "augment": "pipelines.augment",
     "InputError": "errors",
     "RstcWarning": "errors",
     "TransportWarning": "errors",
@@ -58,10 +58,10 @@ _HOMES = {
     "CheckpointWarning": "errors",
     "RetryWarning": "errors",
 }
-__all__ = sorted(_HOMES)
+__all__ = sorted(_LAZY_NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _LAZY_NAMES:
         raise AttributeError(f"module 'rstc' has no attribute {name!r}")
-    return getattr(import_module(f"rstc.{_HOMES[name]}"), name)
+    return getattr(import_module(f"rstc.{_LAZY_NAMES[name]}"), name)

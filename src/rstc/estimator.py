@@ -1,96 +1,149 @@
-"""RSTC, the scikit-learn style face: texts in, clusters out."""
+"""RSTC, the scikit-learn style estimator: texts in, clusters out."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from rstc.validation.n_clusters import Within, asked_clusters
-from rstc.io.predictions import NO_CLUSTER, Assignment
-from rstc.io.batches import label_batch
-from rstc.training.checkpoint_file import Checkpoints
 from rstc.config import Config
-from rstc.training.drift import Drift, drift
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
-from rstc.runtime.device import choose_device, choose_precision
-from rstc.training.history import Watch
-from rstc.validation.labels import asked_with_known, read_knowledge, with_equals
-from rstc.runtime.memory import Sizes, check_fits
-from rstc.numerics.hierarchy import Tree, group_means, groups_of, tree_above, tree_over_means
-from rstc.persistence.model_folder import SavedModel, find_folder, load_model, save_model
-from rstc.validation.texts import Present
-from rstc.runtime.progress import Listener, Progress
-from rstc.pseudo_labels.n_clusters import Count, read_count
-from rstc.runtime.distributed import ALONE, Ranks, current_ranks
+from rstc.io.batches import predict_batch_with
+from rstc.io.columns import to_text_list
+from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.numerics.hierarchy import Tree, cut_tree
+from rstc.params import RSTCParams, document_settings
+from rstc.persistence.fitted_model import FittedModel
+from rstc.persistence.model_folder import ENCODER, load_model, resolve_folder, save_model
+from rstc.report.frames import ResultFramesMixin
 from rstc.representation.encoder import Encoder
-from rstc.representation.heads import merged
 from rstc.representation.loading import load_encoder
-from rstc.representation.network import Network
-from rstc.representation.views import Views, drawn_views, given_views
-from rstc.params import Settings
-from rstc.pseudo_labels.outliers import Floats, Strangers, know_strangers
-from rstc.telling import TellsAsTables
-from rstc.io.columns import as_texts
-from rstc.training.trainer import Begin, TrainResult, train
+from rstc.representation.views import Views, make_views, use_precomputed_views
+from rstc.runtime.device import choose_device, choose_precision
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
+from rstc.runtime.memory import check_memory
+from rstc.runtime.progress import Listener, Progress, Watch
+from rstc.training.checkpointing import CheckpointFolder
+from rstc.training.drift import measure_drift
+from rstc.training.final_clusters import find_final_clusters
+from rstc.training.inputs import TrainingInputs, WarmStart, estimate_memory
+from rstc.training.trainer import TrainResult, train
+from rstc.validation.labels import (
+    PartialLabels,
+    propagate_to_duplicates,
+    reconcile_n_clusters,
+    validate_partial_labels,
+)
+from rstc.validation.n_clusters import ClusterRange, validate_n_clusters
+from rstc.validation.texts import NonEmptyTexts
 
-ROWS_A_PIECE = 16_384  # enough of each length to fill batches without padding
-GUESSED_CLUSTERS = 100  # for the estimate of memory
-COLLAPSED = 0.8  # below this share of the asked clusters, a run warns
+BLOCK_ROWS = 16_384  # enough texts of each length to fill batches without padding
+COLLAPSE_SHARE = 0.8  # a fit warns if fewer than this share of the requested clusters hold a text
+
+Ints = NDArray[np.int64]
 
 
-class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Settings):
+def _make_alias(old: str, new: str) -> property:
+    """Return a property that reads attribute `new` under its old name, with a DeprecationWarning."""
+
+    def read(self: Any) -> Any:
+        value = getattr(self, new)
+        warnings.warn(f"RSTC.{old} was renamed to {new}", DeprecationWarning, stacklevel=2)
+        return value
+
+    return property(read, doc=f"Deprecated: the former name of `{new}`.")
+
+
+@document_settings
+class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
     """Robust short text clustering.
 
-    Every setting of `rstc.Config` is a parameter too, with its meaning there; None: what the preset says.
+    Every setting of `rstc.Config` is a keyword parameter too. A setting left at None takes the value of `preset`; the
+    defaults given here are those of the preset "default". `rstc settings` and docs/settings.md list all of them.
 
-    Args:
-        n_clusters: how many clusters to find, [C] in the paper; "auto": as many as the texts suggest; (10, 60) or
-            "10-60": as many as they suggest in between.
-        preset: where settings that are left at None come from: "default" or "paper".
-        random_state: a seed, or a numpy generator; None draws a new seed each time.
-        encoder: a Sentence-Transformers model, as a folder, a hub name or an object; None: the embedded MiniLM.
-        imbalance: for preset "paper": "balanced", "light" or "heavy", which sets eps2 and what goes with it.
-        views: how the two views of a text are made: a recipe such as "deletion@0.1" (docs/views.md), a function of
-            texts or of (texts, generator) that returns changed texts, or two of these, one for each view.
+    Parameters
+    ----------
+    n_clusters : int, "auto", str or tuple of two int, default="auto"
+        Number of clusters, C in the paper. "auto" estimates it from the texts; a range, (10, 60) or "10-60", limits
+        the estimate.
+    preset : {"default", "paper"}, default="default"
+        The source of settings that are left at None.
+    random_state : int, numpy Generator, numpy RandomState or None, default=None
+        Seed of all random draws; the same seed and texts give the same clusters. None draws a new seed in each fit.
+    imbalance : {"balanced", "light", "heavy"} or None, default=None
+        How uneven the clusters are, for the preset "paper" only: sets `eps2`, `renewals` and `contrast_steps`.
+    encoder : str, Path, SentenceTransformer or None, default=None
+        Model that embeds the texts: a folder, a hub name or an object, which is copied; None loads the bundled
+        all-MiniLM-L6-v2. Phi in the paper.
+    views : str, callable, tuple of two of them or None, default=None
+        How two views of each text are made: a specification such as "deletion@0.1" (docs/views.md), or a function of
+        texts or of (texts, generator) that returns augmented texts; a pair has one for each view. X^(1), X^(2) in the
+        paper.
 
-    Attributes:
-        labels_: the cluster of each fitted text, (N,); cluster 0 is the largest; -1 where there is no text, and with
-            `noise` where it belongs nowhere.
-        n_clusters_: how many clusters there are.
-        classes_: the known class that each cluster is, None of those that are new; None where nothing was known.
-        count_: how their number was found, with what spoke for others; None where it was given.
-        probabilities_: the probability of each cluster, (N, C); zeros where there is no text.
-        drift_: after `update`, how the texts that came differ from those before.
-        class_distribution_: b, the estimated share of each cluster, (C,).
-        strangers_: what tells texts that belong nowhere; None without `noise`.
-        hierarchy_: the tree over the clusters, (C - 1, 4), as scipy draws it (`scipy.cluster.hierarchy.dendrogram`).
-        history_: what was seen at each renewal of the pseudo-labels.
-        losses_: the class-wise and the instance-wise loss of each step.
-        cluster_info_: a table with a row a cluster: its name, size, keywords, typical and doubtful texts.
-        embedding_: the learned embedding of each fitted text, (N, D); zeros where there is no text.
-        n_iter_: training steps taken.
-        n_texts_: how many texts it was fitted on.
-        n_trained_: how many of them trained; fewer than all where there are more than `max_fit_texts`.
-        text_column_: which column of tables the texts came from; None where they came as a list.
-        settled_: whether the clusters settled before the step limit.
-        config_: all settings of the run.
-        seconds_: where the time went.
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        The cluster of each fitted text; cluster 0 is the largest. -1 for rows without a text and, with `noise`, for
+        outliers.
+    n_clusters_ : int
+        The number of clusters, C.
+    classes_ : list of length C or None
+        The known class of each cluster, None for new clusters; None if `fit` was given no labels.
+    probabilities_ : ndarray of shape (N, C)
+        The probability of each cluster; zeros for rows without a text.
+    embedding_ : ndarray of shape (N, D)
+        The learned embedding of each fitted text; zeros for rows without a text.
+    class_distribution_ : ndarray of shape (C,)
+        b, the estimated share of each cluster.
+    hierarchy_ : ndarray of shape (C - 1, 4)
+        The tree over the clusters, in the format of `scipy.cluster.hierarchy.linkage`.
+    cluster_info_ : DataFrame
+        One row for each cluster: its name, size, keywords, typical and doubtful texts.
+    n_clusters_search_ : ClusterCount or None
+        How the number of clusters was estimated, with the scores of other numbers; None if it was given.
+    outlier_detector_ : OutlierDetector or None
+        Detects outliers; None unless `noise` is set.
+    drift_ : Drift
+        How new texts differ from the old ones; set by `update` only.
+    history_ : list of dict
+        One entry for each update of the pseudo-labels.
+    losses_ : list of tuple
+        The class-wise and the instance-wise loss of each training step.
+    n_iter_ : int
+        Training steps taken.
+    converged_ : bool
+        Whether the clusters stopped changing before the step limit.
+    n_texts_ : int
+        The number of texts that the model was fitted on.
+    n_trained_ : int
+        The number of texts that the network was trained on; fewer than `n_texts_` if `max_fit_texts` limits it.
+    text_column_ : str or None
+        The column of the input table that held the texts; None if they came as a list.
+    config_ : Config
+        All settings of the run.
+    network_ : Network
+        The trained encoder and its heads.
+    seconds_ : dict
+        The time spent in each stage.
 
+    Examples
+    --------
     >>> model = RSTC(n_clusters=20, random_state=0)
     >>> model.get_params()["n_clusters"]
     20
     """
+
+    strangers_ = _make_alias("strangers_", "outlier_detector_")
+    settled_ = _make_alias("settled_", "converged_")
+    count_ = _make_alias("count_", "n_clusters_search_")
 
     def fit(
         self,
@@ -100,331 +153,362 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         views: tuple[Sequence[Any], Sequence[Any]] | None = None,
         progress: Listener | None = None,
         watch: Watch | None = None,
-        checkpoints: str | Path | Checkpoints | None = None,
+        checkpoints: str | Path | CheckpointFolder | None = None,
     ) -> RSTC:
         """Cluster texts.
 
-        Of several processes that share a run (docs/scale.md), each gives its own texts and gets their labels; the model
-        is the same in all.
+        Of several processes that share a run (docs/scale.md), each passes its own texts and gets their labels; the
+        model is the same in all of them.
 
-        Args:
-            X: the texts: a list, an array, or a column or a table of pandas, polars, pyarrow or Hugging Face datasets,
-                of which the column that holds texts is taken. Missing or empty ones are left out and counted.
-            y: what is known of some texts: a class each, and -1, None or "" of the others. Each class is then a cluster
-                (`classes_`), its texts and those equal to them are in it, and the other clusters are still found.
-            views: ready-made pairs, two changed versions of each text; by default `RSTC(views=...)` makes them.
-            progress: called with (stage, done, total) as the work goes on.
-            watch: called with (step, rows, clusters) at each renewal: which texts train, and where they are then.
-            checkpoints: a folder to keep where the run is, at each renewal and when it is stopped; the same call goes
-                on from there. What is left of another run there is replaced. It is yours to remove.
+        Parameters
+        ----------
+        X : list, array, column or table
+            The texts. A column or table may be of pandas, polars, pyarrow or Hugging Face datasets; of a table, the
+            column that holds texts is used. Rows without a text are left out and counted in a warning.
+        y : sequence, optional
+            The known class of some texts; -1, None or "" for the others. Each class becomes a cluster (`classes_`)
+            that holds its texts and their duplicates; further clusters are still found.
+        views : pair of sequences, optional
+            Two augmented versions of each text to train on; by default they are made as `RSTC(views=...)` specifies.
+        progress : callable, optional
+            Called with (stage, done, total) during the fit.
+        watch : callable, optional
+            Called with (step, rows, clusters) at each update of the pseudo-labels: which texts train, and their
+            clusters at that step.
+        checkpoints : str, Path or CheckpointFolder, optional
+            A folder for checkpoints, written at each update of the pseudo-labels and on interruption. The same call
+            resumes from it; checkpoints of another run are replaced. The folder is not removed after the fit.
+
+        Returns
+        -------
+        RSTC
+            The fitted estimator itself.
         """
-        if checkpoints is not None and self.random_state is None:
-            raise InputError("checkpoints need a random_state: without one, the same call draws something else")
-        if isinstance(checkpoints, (str, Path)):
-            checkpoints = Checkpoints(Path(checkpoints), replace=True)
-        config = self.config() if views is None else replace(self.config(), views=None)  # none of ours
-        given = Present.read(X)
-        ranks = current_ranks()
-        knowledge = read_knowledge(y, given.rows, len(given.all))
-        asked = asked_clusters(self.n_clusters, int(ranks.total(len(set(given.texts)))))
-        if knowledge:
-            asked = asked_with_known(asked, knowledge, config.class_contrast, ranks)
-        if config.noise and not ranks.alone:
-            raise InputError("noise looks at all texts together, which several processes do not have; leave it out")
-        if len(given.texts) < len(given.all):
-            warnings.warn(MissingTextWarning(len(given.all) - len(given.texts), len(given.all)), stacklevel=2)
-        pairs = self._pairs(given, views, config)
+        checkpoints = self._validate_checkpoints(checkpoints)
+        config = self.config() if views is None else replace(self.config(), views=None)
+        processes = current_process_group()
+        data = NonEmptyTexts.from_input(X)
+        partial_labels = validate_partial_labels(y, data.rows, len(data.all_texts))
+        n_clusters = self._validate_n_clusters(data, partial_labels, config, processes)
+        if config.noise and not processes.is_single:
+            raise InputError(f"noise={config.noise} needs all texts in one process; leave it out")
+        if len(data.texts) < len(data.all_texts):
+            warnings.warn(MissingTextWarning(len(data.all_texts) - len(data.texts), len(data.all_texts)), stacklevel=2)
+        pairs = self._make_views(data, views, config)
 
         timing = Progress(progress)
         with timing.stage("load"):
-            encoder = ranks.together(lambda: self._loaded_encoder(config))
-        sizes = _sizes(given.texts, asked, config, encoder, ranks)
-        ranks.together(lambda: check_fits(sizes, config.memory_gb))
-        draws, watch = self._draws(ranks), given.among_all(watch)
-        known = None if knowledge is None else with_equals(given.texts, knowledge.of_text)
-        result = train(given.texts, pairs, encoder, asked, config, draws, timing, watch, ranks, checkpoints, known)
-        self.classes_: list[Any] | None = None
-        if knowledge:
-            names = dict(enumerate(knowledge.classes))
-            self.classes_ = [names.get(before) for before in result.order.tolist()]
+            encoder = processes.run_on_all(lambda: self._load_encoder(config))
+        known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
+        inputs = TrainingInputs(data.texts, pairs, encoder, n_clusters, known)
+        memory = estimate_memory(inputs, config, processes)
+        processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
+
+        rng, watch = self._make_generator(processes), data.wrap_watch(watch)
+        result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes, checkpoints=checkpoints)
+
+        classes = None
+        if partial_labels:
+            classes = _order_classes(partial_labels.classes, result.order)
             known = np.append(np.argsort(result.order), NO_CLUSTER)[known]
-        self.count_: Count | None = result.count
-        self.text_column_: str | None = given.column
-        self._take(result, given, config, timing, ranks, known)
+        self._set_result(result, data, config, timing, processes, known=known, classes=classes)
         return self
 
     def update(self, X: Any, *, old: Any = None, progress: Listener | None = None, watch: Watch | None = None) -> RSTC:
-        """Take in more texts: training goes on with the old and the new ones, and clusters keep their numbers.
+        """Continue training with more texts; clusters keep their numbers.
 
-        Labels are found anew from those that the model gives; a text's cluster changes only if the texts say so.
-        `drift_` tells how the new ones differ. The fitted texts are then the old ones, and after them the new ones. No
-        cluster is added: where drift is large, cluster anew.
+        Training starts from the labels that the model predicts for old and new texts. The fitted texts are then the
+        old ones followed by the new ones, and `drift_` measures how the new ones differ. No cluster is added: if the
+        drift is large, fit a new model.
 
-        Args:
-            X: the new texts.
-            old: the texts that the model was fitted on, where it was loaded and does not have them.
-            progress: as in `fit`.
-            watch: as in `fit`.
+        Parameters
+        ----------
+        X : list, array, column or table
+            The new texts.
+        old : list, array, column or table, optional
+            The texts that the model was fitted on; required for a loaded model, which does not hold them.
+        progress : callable, optional
+            As in `fit`.
+        watch : callable, optional
+            As in `fit`.
+
+        Returns
+        -------
+        RSTC
+            The updated estimator itself.
         """
         check_is_fitted(self, "network_")
         if old is None and not hasattr(self, "_texts"):
-            raise InputError("a model that was loaded does not have its texts; give them: update(new, old=texts)")
-        before = as_texts(old) if old is not None else self._texts
-        more = as_texts(X)
-        if not any(text is not None for text in more):
-            raise InputError("there is no new text to take in")
-        given, config = Present.of([*before, *more], None, self.text_column_), self.config_
+            raise InputError(
+                "a loaded model does not hold the texts it was fitted on; pass them: update(new, old=texts)"
+            )
+        config, processes = self.config_, SINGLE_PROCESS
+        old_texts, new_texts = self._texts if old is None else to_text_list(old), to_text_list(X)
+        if not any(text is not None for text in new_texts):
+            raise InputError("update needs at least one new text, got none")
         if not config.class_contrast:
-            raise InputError("class_contrast=False finds its clusters at the end, by k-means: cluster anew")
-        timing, ranks = Progress(progress), ALONE
+            raise InputError("class_contrast=False finds clusters by k-means after training; fit a new model instead")
+        data = NonEmptyTexts.from_list([*old_texts, *new_texts], None, self.text_column_)
+        is_new = np.array([row >= len(old_texts) for row in data.rows])
+
+        timing = Progress(progress)
         with timing.stage("predict"):
-            assigned = self.assign(given.all)
+            assignment = self.assign(data.all_texts)
             network = deepcopy(self.network_)
-        is_new = np.array([row >= len(before) for row in given.rows])
-        labels = assigned.probabilities[given.rows].argmax(1)
-        self.drift_: Drift = drift(labels, assigned.confidence[given.rows], is_new, self.n_clusters_)
-        check_fits(_sizes(given.texts, self.n_clusters_, config, network.encoder, ranks), config.memory_gb)
-        asked = config.views or self.views or str(Config().views)  # given ones are of old texts
-        pairs = drawn_views(given.texts, asked)
-        begin, draws = Begin(network, labels.astype(np.int64)), self._draws(ranks)
-        watch = given.among_all(watch)
-        k, encoder = self.n_clusters_, network.encoder
-        result = train(given.texts, pairs, encoder, k, config, draws, timing, watch, ranks, begin=begin)
-        self._take(result, given, config, timing, ranks, None)
-        after = self.probabilities_[given.rows].argmax(1)
-        self.drift_ = replace(self.drift_, moved=float((after != labels)[~is_new].mean()) if not is_new.all() else 0.0)
+        labels = assignment.probabilities[data.rows].argmax(1).astype(np.int64)
+        drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
+        # Views that were passed to `fit` exist for the old texts only.
+        pairs = make_views(data.texts, config.views or self.views or str(Config().views))
+        warm_start = WarmStart(network, labels)
+        inputs = TrainingInputs(data.texts, pairs, network.encoder, self.n_clusters_, warm_start=warm_start)
+        check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
+
+        rng, watch = self._make_generator(processes), data.wrap_watch(watch)
+        result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes)
+
+        self._set_result(result, data, config, timing, processes, classes=self.classes_, previous=self._fitted_model)
+        moved = self.probabilities_[data.rows].argmax(1) != labels
+        self.drift_ = replace(drift, moved=float(moved[~is_new].mean()) if not is_new.all() else 0.0)
         return self
 
-    def _take(
-        self,
-        result: TrainResult,
-        given: Present,
-        config: Config,
-        timing: Progress,
-        ranks: Ranks,
-        known: NDArray[np.int64] | None,
-    ) -> None:
-        """Become the model that training ended with; of some texts the cluster is known, -1 of the others."""
-        n_clusters, labels = len(result.b), result.prediction.clusters.numpy()
-        if known is not None:
-            labels = np.where(known == NO_CLUSTER, labels, known)
-        sizes = ranks.sum(result.prediction.clusters.bincount(minlength=n_clusters)).numpy()
-        found = int((sizes > 0).sum())
-        if found < COLLAPSED * n_clusters:
-            warnings.warn(CollapseWarning(found, n_clusters, config.eps2, config.start), stacklevel=3)
-        P, E = result.prediction.log_p.exp().numpy(), result.prediction.E.numpy()
-        self._install(result.network, config)
-        self.strangers_: Strangers | None = None
-        if config.noise:
-            with timing.stage("noise"):
-                self.strangers_ = know_strangers(E, labels, given.texts, config.noise)
-        self.hierarchy_: Tree = _tree(normalize(E), labels, sizes, ranks)
-        at_home = self._of_those_at_home(labels, E, given.texts)
-        if known is not None:
-            at_home = np.where(known == NO_CLUSTER, at_home, labels)  # somebody knows where they belong
-        self.labels_ = given.spread(at_home, NO_CLUSTER)
-        self.probabilities_ = given.spread(P, 0)
-        self.embedding_ = given.spread(E, 0)
-        self.class_distribution_ = result.b
-        self.history_ = result.history
-        self.losses_ = result.losses
-        self.n_iter_ = result.steps
-        self.n_texts_ = int(ranks.total(len(given.texts)))
-        self.n_trained_ = result.n_trained
-        self.settled_ = result.settled
-        self.seconds_ = timing.seconds
-        self._texts, self._index = given.all, given.index
-        self._forget_told()
-
-    def fit_predict(self, X: Any, y: object = None, **more: Any) -> NDArray[np.int64]:
-        """Cluster texts, with what is known of some (`fit`); return their clusters, (N,)."""
-        return self.fit(X, y, **more).labels_
+    def fit_predict(self, X: Any, y: object = None, **fit_params: Any) -> NDArray[np.int64]:
+        """Fit the model and return the cluster of each text, (N,); the arguments are those of `fit`."""
+        return self.fit(X, y, **fit_params).labels_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the cluster of each text, (N,); -1 where there is no text, and with `noise` where it is strange."""
-        return self._in_pieces(X, lambda found: found.clusters)
+        """Return the cluster of each text, (N,); -1 for rows without a text and, with `noise`, for outliers."""
+        return self._assign_in_blocks(X, lambda assignment: assignment.clusters)
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of each cluster, (N, C); zeros where there is no text."""
-        return self._in_pieces(X, lambda found: found.probabilities)
+        """Return the probability of each cluster, (N, C); zeros for rows without a text."""
+        return self._assign_in_blocks(X, lambda assignment: assignment.probabilities)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return the learned embedding of each text, (N, D); zeros where there is no text."""
-        return self._in_pieces(X, lambda found: found.embeddings)
-
-    def _in_pieces(self, X: Sequence[str | None], wanted: Callable[[Assignment], NDArray[Any]]) -> NDArray[Any]:
-        """Assign texts a piece at a time, so that only what is wanted is held for all of them."""
-        check_is_fitted(self, "network_")
-        texts = as_texts(X)
-        starts = range(0, max(len(texts), 1), ROWS_A_PIECE)
-        return np.concatenate([wanted(self.assign(texts[start : start + ROWS_A_PIECE])) for start in starts])
+        """Return the learned embedding of each text, (N, D); zeros for rows without a text."""
+        return self._assign_in_blocks(X, lambda assignment: assignment.embeddings)
 
     def assign(self, X: Any) -> Assignment:
         """Return clusters, probabilities and embeddings of texts in one pass over them."""
         check_is_fitted(self, "network_")
-        given = Present.of(as_texts(X))
-        tokens = self.network_.encoder.tokenize(given.texts)
-        if tokens:
-            prediction = self.network_.settle(tokens, self.network_.predict(tokens))
-            clusters, P, E = prediction.clusters.numpy(), prediction.log_p.exp().numpy(), prediction.E.numpy()
-            clusters = self._of_those_at_home(clusters, E, given.texts)
-        else:
-            clusters = np.zeros(0, dtype=np.int64)
-            P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters_, self.network_.encoder.dim))
-        return Assignment(given.spread(clusters, NO_CLUSTER), given.spread(P, 0), given.spread(E, 0))
+        data = NonEmptyTexts.from_list(to_text_list(X))
+        assignment = self._fitted_model.assign(data.texts)
+        return Assignment(
+            data.expand(assignment.clusters, NO_CLUSTER),
+            data.expand(assignment.probabilities, 0),
+            data.expand(assignment.embeddings, 0),
+        )
 
     def predict_batch(self, batch: Any, text_column: str | None = None) -> Any:
-        """Return a batch of rows with the columns `cluster` and `confidence`, as data engines want it.
+        """Return a batch of rows with the columns `cluster` and `confidence`, for use in data engines.
 
-        `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch, schema)` (Spark) and
-        `frame.map_partitions(model.predict_batch)` (Dask) take it as it is.
+        It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
+        schema)` (Spark) and `frame.map_partitions(model.predict_batch)` (Dask).
 
-        Args:
-            batch: a pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these;
-                what comes back is of the same kind.
-            text_column: that holds the texts; by default the one that the model was trained on, or the only one.
+        Parameters
+        ----------
+        batch : table, record batch, dict or iterator
+            A pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these; the
+            result has the same type.
+        text_column : str, optional
+            The column that holds the texts; by default the one that the model was trained on, or the only one.
         """
         check_is_fitted(self, "network_")
 
         def assign(texts: list[str | None]) -> tuple[Any, Any]:
-            found = self.assign(texts)
-            return found.clusters, found.confidence
+            assignment = self.assign(texts)
+            return assignment.clusters, assignment.confidence
 
-        return label_batch(batch, text_column or self.text_column_, assign)
-
-    def _of_those_at_home(self, clusters: NDArray[np.int64], E: Floats, texts: list[str]) -> NDArray[np.int64]:
-        """Return clusters (N,), none where a text belongs nowhere."""
-        if self.strangers_ is None:
-            return clusters
-        return np.where(self.strangers_.among(E, texts), NO_CLUSTER, clusters)
+        return predict_batch_with(batch, text_column or self.text_column_, assign)
 
     def merge_to(self, n_clusters: int) -> RSTC:
-        """Return a coarser model without training again: the most similar clusters merged until so many are left.
+        """Return a coarser model without training: the most similar clusters are merged along `hierarchy_`.
 
-        Each cluster goes one way with all its texts. This model stays as it is.
+        All texts of a cluster stay together. A merged cluster keeps its class (`classes_`) if all its labelled parts
+        have the same one. This model does not change.
+
+        Parameters
+        ----------
+        n_clusters : int
+            The number of clusters to merge to, from 1 to `n_clusters_`.
         """
         check_is_fitted(self, "hierarchy_")
         if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)):
             raise InputError(f"n_clusters={n_clusters!r} must be a whole number")
         if not 1 <= n_clusters <= self.n_clusters_:
-            raise InputError(f"n_clusters={n_clusters} is not among 1 to {self.n_clusters_}, as many as there are")
-        groups = groups_of(self.hierarchy_, int(n_clusters))
-        sizes = np.bincount(groups, weights=self._sizes())
+            raise InputError(f"n_clusters={n_clusters} must be between 1 and {self.n_clusters_}, the model's clusters")
+        k = int(n_clusters)
+        groups = cut_tree(self.hierarchy_, k)
+        sizes = np.bincount(groups, weights=self._cluster_sizes())
         groups = np.argsort(np.argsort(-sizes, kind="stable"))[groups].astype(np.int64)  # the largest is 0
-        network, k = self.network_, int(n_clusters)
         coarse = copy(self)
         coarse.n_clusters = k
-        head = merged(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), k)
-        coarse._install(Network(network.encoder, head, network.projector).eval(), self.config_)
-        coarse.hierarchy_ = tree_above(self.hierarchy_, groups)
-        coarse.class_distribution_ = self.class_distribution_ @ np.eye(k)[groups]
+        coarse._set_fitted_model(self._fitted_model.merge_clusters(groups))
         if hasattr(self, "probabilities_"):
             P = np.stack([self.probabilities_[:, groups == group].max(1) for group in range(k)], axis=1)
             coarse.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
             coarse.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
-        coarse.classes_ = None  # a class of several is none
-        coarse._forget_told()
         return coarse
 
-    def _sizes(self) -> NDArray[np.float64]:
-        """Return how many texts each cluster has, or its share where the texts are not at hand."""
-        if not hasattr(self, "labels_"):
-            return self.class_distribution_
-        return np.bincount(self.labels_[self.labels_ != NO_CLUSTER], minlength=self.n_clusters_).astype(np.float64)
-
     def save(self, folder: str | Path) -> None:
-        """Write the trained model to a folder that `RSTC.load` reads; see `rstc.persistence.model_folder` for what is in it."""
+        """Write the fitted model to a folder that `RSTC.load` reads (`rstc.persistence.model_folder` describes it)."""
         check_is_fitted(self, "network_")
-        facts = {
-            "class_distribution": self.class_distribution_.tolist(),
-            "history": self.history_,
-            "n_iter": self.n_iter_,
-            "settled": self.settled_,
-            "preset": self.preset,
-            "random_state": int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
-            "hierarchy": self.hierarchy_.tolist(),
-            "n_texts": self.n_texts_,
-            "count": asdict(self.count_) if self.count_ else None,
-            "n_trained": self.n_trained_,
-            "text_column": self.text_column_,
-            "classes": self.classes_,
-        }
-        config = replace(self.config_, cache_folder=None)  # a place on this machine means nothing on another
-        save_model(Path(folder), self.network_, config, facts, self.strangers_)
+        save_model(Path(folder), self._fitted_model)
 
     def export_onnx(self, folder: str | Path) -> None:
         """Write the model as ONNX to a folder that `rstc.OnnxModel` reads, without torch; needs the extra `onnx`.
 
-        It gives every text a cluster: what `noise` knows of strangers is not in it.
+        The exported model assigns every text to a cluster: outlier detection (`noise`) is not exported.
         """
         check_is_fitted(self, "network_")
         from rstc.persistence.onnx_export import export_onnx
 
-        told = {"class_distribution": self.class_distribution_.tolist(), "text_column": self.text_column_}
-        export_onnx(self.network_.eval(), Path(folder), told)
+        export_onnx(self._fitted_model, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
-        """Read a model that `save` wrote, to predict on the named device; it predicts as before.
+        """Read a model that `save` wrote; it predicts as before.
 
-        Another kind of processor rounds differently, and so may decide a close call differently. The fitted texts and
-        their labels are not in the folder, nor is a function that made the views. A name on the hub, OWNER/MODEL, will
-        do where there is no such folder.
+        The folder holds neither the fitted texts and their labels nor functions that made views. On another kind
+        of processor rounding differs, which may change the cluster of a text that lies between two.
+
+        Parameters
+        ----------
+        folder : str or Path
+            A model folder; if there is no such folder, the name of a model on the hub, OWNER/MODEL.
+        device : str
+            Where the model computes.
         """
-        folder = find_folder(folder)
-        saved = load_model(folder, device)
-        try:
-            return cls._of_saved(saved, folder)
-        except (ValueError, TypeError, KeyError) as problem:
-            raise InputError(f"what the model in {folder} tells of itself does not fit together") from problem
-
-    @classmethod
-    def _of_saved(cls, saved: SavedModel, folder: Path) -> RSTC:
-        facts = saved.facts
-        settings = {name: value for name, value in saved.config.to_dict().items() if name != "encoder"}
+        folder = resolve_folder(folder)
+        fitted_model = load_model(folder, device)
+        settings = {name: value for name, value in fitted_model.config.to_dict().items() if name != "encoder"}
         model = cls(
-            n_clusters=len(facts["class_distribution"]),
-            preset=facts["preset"],
-            random_state=facts["random_state"],
-            encoder=str(folder / "encoder"),
+            n_clusters=fitted_model.n_clusters,
+            preset=fitted_model.preset,
+            random_state=fitted_model.random_state,
+            encoder=str(folder / ENCODER),
             **settings,
         )
-        model._install(saved.network, saved.config)
-        model.strangers_ = saved.strangers
-        model.class_distribution_ = np.asarray(facts["class_distribution"])
-        if facts.get("hierarchy") is not None:
-            model.hierarchy_ = np.asarray(facts["hierarchy"], dtype=np.float64).reshape(-1, 4)
-        model.history_ = facts["history"]
-        model.n_iter_ = facts["n_iter"]
-        model.n_texts_ = facts["n_texts"]
-        model.n_trained_ = facts.get("n_trained", facts["n_texts"])
-        model.settled_ = facts["settled"]
-        model.text_column_ = facts.get("text_column")
-        model.count_ = read_count(facts.get("count"))
-        model.classes_ = facts.get("classes")
+        model._set_fitted_model(fitted_model)
         return model
 
-    def _pairs(self, given: Present, views: tuple[Sequence[Any], Sequence[Any]] | None, config: Config) -> Views:
-        """Return the given pairs of the texts that are there, or views to be made."""
+    def _set_result(
+        self,
+        result: TrainResult,
+        data: NonEmptyTexts,
+        config: Config,
+        timing: Progress,
+        processes: ProcessGroup,
+        *,
+        known: Ints | None = None,
+        classes: list[Any] | None = None,
+        previous: FittedModel | None = None,
+    ) -> None:
+        """Set all attributes from the result of training.
+
+        Texts keep their `known` cluster (N,), where it is not NO_CLUSTER. Of a `previous` model, the record of how
+        the number of clusters was found is kept.
+        """
+        prediction = result.prediction
+        clusters = find_final_clusters(prediction, data.texts, known, config.noise, timing, processes)
+        n_filled, n_clusters = int((clusters.sizes > 0).sum()), len(clusters.sizes)
+        if n_filled < COLLAPSE_SHARE * n_clusters:
+            warnings.warn(CollapseWarning(n_filled, n_clusters, config.eps2, config.start), stacklevel=3)
+        fitted_model = FittedModel(
+            network=result.network,
+            config=config,
+            class_distribution=result.b,
+            hierarchy=clusters.hierarchy,
+            classes=classes,
+            outlier_detector=clusters.outlier_detector,
+            n_clusters_search=previous.n_clusters_search if previous else result.cluster_count,
+            history=result.history,
+            n_iter=result.n_steps,
+            converged=result.converged,
+            n_texts=int(processes.total(len(data.texts))),
+            n_trained=result.n_trained,
+            text_column=data.column,
+            preset=self.preset,
+            random_state=int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
+        )
+        P, E = prediction.log_p.exp().numpy(), prediction.E.numpy()
+        labels = fitted_model.mark_outliers(clusters.labels, E, data.texts)
+        if known is not None:
+            labels = np.where(known == NO_CLUSTER, labels, known)  # a text of a known class is no outlier
+        self._set_fitted_model(fitted_model)
+        self.labels_ = data.expand(labels, NO_CLUSTER)
+        self.probabilities_ = data.expand(P, 0)
+        self.embedding_ = data.expand(E, 0)
+        self.losses_ = result.losses
+        self.seconds_ = timing.seconds
+        self._texts, self._index = data.all_texts, data.index
+
+    def _set_fitted_model(self, model: FittedModel) -> None:
+        """Set the attributes that a model folder holds; those of the fitted texts are set by `fit` alone."""
+        self._fitted_model = model
+        self.network_ = model.network
+        self.config_ = model.config
+        self.n_clusters_ = model.n_clusters
+        self.class_distribution_ = model.class_distribution
+        self.classes_ = model.classes
+        self.outlier_detector_ = model.outlier_detector
+        self.n_clusters_search_ = model.n_clusters_search
+        self.history_ = model.history
+        self.n_iter_ = model.n_iter
+        self.converged_ = model.converged
+        self.n_texts_ = model.n_texts
+        self.n_trained_ = model.n_trained
+        self.text_column_ = model.text_column
+        if model.hierarchy is not None:
+            self.hierarchy_: Tree = model.hierarchy
+        self._n_features_out = model.network.encoder.dim
+        self._clear_result_frames()
+
+    def _validate_checkpoints(self, checkpoints: str | Path | CheckpointFolder | None) -> CheckpointFolder | None:
+        if checkpoints is not None and self.random_state is None:
+            raise InputError("checkpoints need a random_state: without one, the same call draws other numbers")
+        return (
+            CheckpointFolder(Path(checkpoints), replace=True) if isinstance(checkpoints, (str, Path)) else checkpoints
+        )
+
+    def _validate_n_clusters(
+        self, data: NonEmptyTexts, partial_labels: PartialLabels | None, config: Config, processes: ProcessGroup
+    ) -> int | ClusterRange:
+        """Return the requested number of clusters, or a range; it has room for each known class."""
+        n_clusters = validate_n_clusters(self.n_clusters, int(processes.total(len(set(data.texts)))))
+        if partial_labels is None:
+            return n_clusters
+        return reconcile_n_clusters(n_clusters, partial_labels, config.class_contrast, processes)
+
+    def _make_views(
+        self, data: NonEmptyTexts, views: tuple[Sequence[Any], Sequence[Any]] | None, config: Config
+    ) -> Views:
+        """Return the views passed to `fit`, or else views made as the settings specify."""
         if views is None:
-            asked = self.views if config.views is None else config.views
-            assert asked is not None
-            return drawn_views(given.texts, asked)
+            method = self.views if config.views is None else config.views
+            assert method is not None
+            return make_views(data.texts, method)
         if len(views) != 2:
             raise InputError(f"views must be a pair, got {len(views)}")
-        first, second = (given.of_view(list(view), number) for number, view in enumerate(views, start=1))
-        return given_views(given.texts, first, second)
+        first, second = (data.select_view(list(view), number) for number, view in enumerate(views, start=1))
+        return use_precomputed_views(data.texts, first, second)
 
-    def _loaded_encoder(self, config: Config) -> Encoder:
+    def _load_encoder(self, config: Config) -> Encoder:
         device = choose_device(config.device)
         precision = choose_precision(config.precision, device)
         return load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
 
-    def _install(self, network: Network, config: Config) -> None:
-        self.network_: Network = network
-        self.n_clusters_: int = network.cluster_head.n_clusters
-        self.config_: Config = config
-        self._n_features_out = network.encoder.dim
+    def _assign_in_blocks(self, X: Any, select: Callable[[Assignment], NDArray[Any]]) -> NDArray[Any]:
+        """Assign texts block by block, so that only the selected array is held for all of them."""
+        check_is_fitted(self, "network_")
+        texts = to_text_list(X)
+        starts = range(0, max(len(texts), 1), BLOCK_ROWS)
+        return np.concatenate([select(self.assign(texts[start : start + BLOCK_ROWS])) for start in starts])
+
+    def _cluster_sizes(self) -> NDArray[np.float64]:
+        """Return the number of texts in each cluster, (C,), or its share if the model was loaded."""
+        if not hasattr(self, "labels_"):
+            return self.class_distribution_
+        return np.bincount(self.labels_[self.labels_ != NO_CLUSTER], minlength=self.n_clusters_).astype(np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -435,25 +519,7 @@ class RSTC(TellsAsTables, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         return tags
 
 
-def _sizes(texts: list[str], asked: int | Within, config: Config, encoder: Encoder, ranks: Ranks) -> Sizes:
-    """Return what a run's memory depends on; a number of clusters that is not known yet is guessed."""
-    in_all = int(ranks.total(len(texts)))  # the first process has those of all that learn
-    return Sizes(
-        texts=len(texts),
-        characters=sum(map(len, texts)),
-        learners=min(config.max_fit_texts or in_all, in_all),
-        tokens=config.max_tokens,
-        n_clusters=asked if isinstance(asked, int) else asked[1] or GUESSED_CLUSTERS,
-        dim=encoder.dim,
-        weights=sum(weights.numel() * weights.element_size() for weights in encoder.parameters()),
-        cache=config.cache_mb * 2**20,
-    )
-
-
-def _tree(points: Floats, labels: NDArray[np.int64], sizes: NDArray[np.int64], ranks: Ranks) -> Tree:
-    """Return the tree over the clusters, of the points (n, D) of all processes and all clusters' sizes (C,)."""
-    means = group_means(points, labels, len(sizes))
-    if not ranks.alone:
-        own = np.bincount(labels, minlength=len(sizes))[:, None]
-        means = ranks.sum(torch.from_numpy(means * own)).numpy() / np.maximum(sizes, 1)[:, None]
-    return tree_over_means(means.astype(np.float32), sizes.astype(np.float64))
+def _order_classes(classes: list[Any], order: Ints) -> list[Any]:
+    """Return the known class of each cluster, None for new clusters, by the numbers (C,) that they had in training."""
+    names = dict(enumerate(classes))
+    return [names.get(number) for number in order.tolist()]

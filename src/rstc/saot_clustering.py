@@ -1,56 +1,78 @@
-"""SAOTClustering: the method's labels for plain numbers, without an encoder that learns.
+"""SAOTClustering: clustering of points by self-adaptive optimal transport, without training an encoder.
 
-Any embedding will do: of texts, images, sounds. Labels are found as at the start of RSTC (two starts, cross-fitted
-rounds). Then one model is fitted to all of them, linear discriminants around a prototype for each cluster, and one
-transport finds the sizes and the potentials. A row of the transport's plan depends on its own point and the potentials
-only: so new points are labelled by the same rule.
+The points may be embeddings of texts, images or sounds. Initial labels are found as in RSTC, by k-means or linkage and
+cross-fitted rounds. Then linear discriminants are fitted to all points, and one transport estimates the class sizes b
+and the potentials h. A row of the plan, softmax((log p + h) / eps1), depends on its own point and on h only, so new
+points are labelled by the same rule.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rstc.config import Config
 from rstc.errors import InputError
-from rstc.pseudo_labels.crossfit import EMBEDDING_WEIGHT, discriminant
-from rstc.pseudo_labels.initialization import Recipe, first_labels
-from rstc.pseudo_labels.transport.marginals import suggested_eps2
-from rstc.pseudo_labels.transport.saot import saot, transport_near
+from rstc.pseudo_labels.crossfit import EMBEDDING_WEIGHT, fit_shrunk_lda
+from rstc.pseudo_labels.initialization import InitializationSettings, find_initial_labels
+from rstc.pseudo_labels.transport.saot import saot, semi_relaxed_transport
 
 Floats = NDArray[np.float64]
-LIFT = 4.0  # radii of the sphere that points are lifted to, beside the farthest point's distance from the mean
-_AS_IN_CONFIG = ("start", "neighbours", "rounds", "eps1", "eps2", "kmeans_starts")
-NEAR = 0.01  # weight that holds the class sizes near those from before when more points come
+Ints = NDArray[np.int64]
+
+RELATIVE_RADIUS = 4.0  # of the sphere that points are lifted to, relative to the largest distance from the mean
+CONFIG_PARAMETERS = ("start", "neighbours", "rounds", "eps1", "eps2", "kmeans_starts")  # same names as in Config
+PARTIAL_FIT_EPS2 = 0.01  # weight of the penalty that holds class sizes near the previous ones in partial_fit
 
 
 class SAOTClustering(ClusterMixin, BaseEstimator):
-    """Clusters of points by self-adaptive optimal transport, which estimates their sizes.
+    """Cluster points by self-adaptive optimal transport, which estimates the cluster sizes.
 
-    Args:
-        n_clusters: how many clusters to find.
-        unit_length: whether only the direction of a point counts, as in cosine similarity.
-        start: "kmeans" for even clusters, "linkage" for uneven ones; "auto": both, and the data decide.
-        neighbours: how many nearest points, itself included, a point is averaged with; 0: none.
-        rounds: of cross-fitting.
-        eps1: weight of the plan's entropy.
-        eps2: weight of the penalty on the class sizes, or "auto" for what fits the sizes at the start.
-        kmeans_starts: runs of k-means, of which the best is kept.
-        random_state: a seed, or numpy's RandomState.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of clusters, C.
+    unit_length : bool, default=False
+        Whether to compare directions of points, as cosine similarity does, rather than positions.
+    start : {"auto", "kmeans", "linkage"}, default="auto"
+        How the first labels are found: "kmeans" suits even cluster sizes, "linkage" uneven ones; "auto" tries both.
+    neighbours : int, default=10
+        Number of nearest points, itself included, that a point is averaged over; 0: no averaging.
+    rounds : int, default=3
+        Number of cross-fitted rounds.
+    eps1 : float, default=0.5
+        Weight of the plan's entropy.
+    eps2 : float or "auto", default="auto"
+        Weight of the penalty on the class sizes; "auto" chooses it by the sizes of the initial clusters.
+    kmeans_starts : int, default=10
+        Number of runs of k-means, of which the best is kept.
+    random_state : int, RandomState or None, default=None
+        Seed of k-means, linkage and the folds.
 
-    Attributes:
-        labels_: the cluster of each fitted point, (N,); cluster 0 is the largest.
-        cluster_centers_: the mean of each cluster's points, (C, D), each weighted by its probability.
-        class_distribution_: b, the estimated share of each cluster, (C,).
-        eps2_: the weight of the penalty that was used.
-        n_features_in_: D.
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        The cluster of each fitted point; cluster 0 is the largest.
+    cluster_centers_ : ndarray of shape (C, D)
+        The mean of each cluster's points, weighted by their probabilities.
+    class_distribution_ : ndarray of shape (C,)
+        b, the estimated share of each cluster.
+    eps2_ : float
+        The weight of the penalty on the class sizes.
+    n_features_in_ : int
+        D, the number of features.
 
+    Examples
+    --------
     >>> X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 5.0]], [12, 10, 8], axis=0)
     >>> model = SAOTClustering(3, random_state=0).fit(X + np.random.default_rng(0).random((30, 2)))
     >>> model.predict([[0.5, 0.5], [5.5, 0.5], [0.5, 5.5]]).tolist()
@@ -81,106 +103,220 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: object = None) -> SAOTClustering:
-        """Cluster points (N, D)."""
+        """Cluster points.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            The points.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
         X = validate_data(self, X, dtype=np.float64)
-        C = self._checked_clusters(len(X))
-        settings = {name: getattr(self, name) for name in _AS_IN_CONFIG}
-        Config(**settings)  # it says what is wrong with one
+        C = self._validate_n_clusters(len(X))
+        Config(**{name: getattr(self, name) for name in CONFIG_PARAMETERS})  # raises an error for an invalid value
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        self._mean: Floats = X.mean(0)
-        self._radius: float = LIFT * max(float(np.linalg.norm(X - self._mean, axis=1).max()), 1e-300)
-        points = self._on_sphere(X)
-        labels, self.eps2_ = self._first_labels(points, C, rng)
-        Q = np.eye(C)[labels]
-        self._n: int = 0
-        self._size: Floats = np.zeros(C)
-        self._total: Floats = np.zeros((C, points.shape[1]))
-        self._squares: Floats = np.zeros((points.shape[1], points.shape[1]))
-        self._given: Floats = np.zeros((C, X.shape[1]))
-        self._learn(X, points, Q)
-        found = saot(self._log_p(points), self.eps1, self.eps2_)
-        order = np.argsort(-np.bincount(found.plan.argmax(1), minlength=C), kind="stable")
-        self._size, self._total, self._given = self._size[order], self._total[order], self._given[order]
-        self._refit()
-        self.class_distribution_: Floats = found.b[order]
-        self._potentials: Floats = found.potentials[order]
-        self.labels_: NDArray[np.int64] = self._plan(points).argmax(1).astype(np.int64)
+
+        sphere = None if self.unit_length else _Sphere.around(X)
+        U = _to_unit_length(X, sphere)
+        labels, eps2 = self._find_initial_labels(U, C, rng)
+        statistics = _SufficientStatistics.zeros(C, U.shape[1], X.shape[1]).add(X, U, np.eye(C)[labels])
+        transport = saot(statistics.log_probabilities(U), self.eps1, eps2)
+        order = np.argsort(-np.bincount(transport.plan.argmax(1), minlength=C), kind="stable")
+
+        self.eps2_: float = eps2
+        self._sphere = sphere
+        self._potentials: Floats = transport.potentials[order]
+        self.class_distribution_: Floats = transport.b[order]
+        self._set_statistics(statistics.reorder(order))
+        self.labels_: Ints = self._plan_rows(U).argmax(1).astype(np.int64)
         return self
 
     def partial_fit(self, X: Any, y: object = None) -> SAOTClustering:
-        """Take in more points: they are labelled, the prototypes move by them, and the sizes follow.
+        """Update the clusters with more points.
 
-        Clusters keep their numbers, and no new ones are found. The first call is a `fit`. `labels_` are of the points
-        that came last.
+        The points are labelled, and the centres and the class sizes are updated. Clusters keep their numbers, and no
+        cluster is added. The first call is a `fit`. `labels_` holds the labels of the last points only.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            The new points.
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        self
         """
         if not hasattr(self, "cluster_centers_"):
             return self.fit(X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        points = self._on_sphere(X)
-        share = len(X) / (self._n + len(X))
-        found = transport_near(self._log_p(points), self.class_distribution_, self.eps1, NEAR)
-        self._learn(X, points, found.plan * len(X))
-        self._potentials = (1 - share) * self._potentials + share * (found.potentials - found.potentials.mean())
-        self.class_distribution_ = (1 - share) * self.class_distribution_ + share * found.b
-        self.labels_ = self._plan(points).argmax(1).astype(np.int64)
+        U = _to_unit_length(X, self._sphere)
+        share = len(X) / (self._statistics.n + len(X))
+        transport = semi_relaxed_transport(
+            self._statistics.log_probabilities(U), self.class_distribution_, self.eps1, PARTIAL_FIT_EPS2
+        )
+        potentials = transport.potentials - transport.potentials.mean()
+        self._potentials = (1 - share) * self._potentials + share * potentials
+        self.class_distribution_ = (1 - share) * self.class_distribution_ + share * transport.b
+        self._set_statistics(self._statistics.add(X, U, transport.plan * len(X)))
+        self.labels_ = self._plan_rows(U).argmax(1).astype(np.int64)
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the cluster of each point, (N,)."""
+    def predict(self, X: Any) -> Ints:
+        """Predict the cluster of each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (N,)
+        """
         return np.asarray(self.predict_proba(X).argmax(1), dtype=np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each cluster, (N, C): the point's row of the transport's plan."""
+        """Predict the probability of each cluster, by each point's row of the transport plan.
+
+        Parameters
+        ----------
+        X : array-like of shape (N, D)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (N, C)
+        """
         check_is_fitted(self, "cluster_centers_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._plan(self._on_sphere(X))
+        return self._plan_rows(_to_unit_length(X, self._sphere))
 
-    def _checked_clusters(self, n: int) -> int:
+    def _validate_n_clusters(self, n_points: int) -> int:
+        """Return the number of clusters; raise an InputError if it is invalid for `n_points` points."""
         C = self.n_clusters
         if isinstance(C, bool) or not isinstance(C, (int, np.integer)) or C < 1:
             raise InputError(f"n_clusters={C!r} must be a whole number of at least 1")
-        if n < C:
-            raise InputError(f"n_clusters={C} needs at least {C} points, got n_samples = {n}")
+        if n_points < C:
+            raise InputError(f"n_clusters={C} needs at least {C} points, got n_samples = {n_points}")
         return int(C)
 
-    def _on_sphere(self, X: Floats) -> Floats:
-        """Return points at length one: their directions, or lifted so that distances stay what they are.
+    def _find_initial_labels(self, U: Floats, C: int, rng: np.random.Generator) -> tuple[Ints, float]:
+        """Return labels (N,) of unit-length points, and eps2."""
+        settings = InitializationSettings(
+            start=self.start,
+            kmeans_starts=self.kmeans_starts,
+            swaps=True,
+            unit_length=True,
+            words=0.0,
+            neighbours=self.neighbours,
+            rounds=self.rounds,
+            eps1=self.eps1,
+            eps2=self.eps2,
+        )
+        if C == 1:
+            return np.zeros(len(U), dtype=np.int64), settings.choose_eps2(np.array([len(U)]))
+        initial = find_initial_labels(U.astype(np.float32), None, C, settings, rng)
+        return initial.labels, initial.eps2
 
-        On a sphere that is large beside the points, one more coordinate makes all of them equally long, and products
-        then tell the distances.
-        """
-        if self.unit_length:
-            return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300))
-        flat = (X - self._mean) / self._radius
+    def _set_statistics(self, statistics: _SufficientStatistics) -> None:
+        self._statistics = statistics
+        self.cluster_centers_: Floats = statistics.centres
+
+    def _plan_rows(self, U: Floats) -> Floats:
+        """Return the rows of the plan (N, C), scaled to sum to one."""
+        return np.asarray(softmax((self._statistics.log_probabilities(U) + self._potentials) / self.eps1, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sphere:
+    """A large sphere that points are lifted to, which leaves their distances almost unchanged.
+
+    An additional coordinate makes all points equally long, so that the highest inner product is the smallest distance.
+    """
+
+    centre: Floats
+    radius: float
+
+    @classmethod
+    def around(cls, X: Floats) -> _Sphere:
+        """Return a sphere for points (N, D)."""
+        centre = X.mean(0)
+        return cls(centre, RELATIVE_RADIUS * max(float(np.linalg.norm(X - centre, axis=1).max()), 1e-300))
+
+    def lift(self, X: Floats) -> Floats:
+        """Return points (N, D) as unit-length points (N, D + 1)."""
+        flat = (X - self.centre) / self.radius
         return np.hstack([flat, np.sqrt(np.maximum(1 - (flat**2).sum(1, keepdims=True), 0))])
 
-    def _first_labels(self, points: Floats, C: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], float]:
-        if C == 1:
-            eps2 = suggested_eps2(np.array([len(points)])) if isinstance(self.eps2, str) else self.eps2
-            return np.zeros(len(points), dtype=np.int64), eps2
-        recipe = Recipe(
-            self.start, self.kmeans_starts, True, True, 0.0, self.neighbours, self.rounds, self.eps1, self.eps2
+
+def _to_unit_length(X: Floats, sphere: _Sphere | None) -> Floats:
+    """Return unit-length points: lifted to the sphere, or normalised without one."""
+    return np.asarray(normalize(X) if sphere is None else sphere.lift(X))
+
+
+@dataclass(frozen=True, eq=False)
+class _SufficientStatistics:
+    """Sums over all points so far, weighted by soft labels Q (N, C), which the linear discriminants are fitted to.
+
+    Attributes
+    ----------
+    n : int
+        The number of points.
+    sizes : (C,) array
+        The sum of Q.
+    totals : (C, D') array
+        Q^T U, for unit-length points U.
+    squares : (D', D') array
+        U^T U.
+    input_totals : (C, D) array
+        Q^T X, for the input points X.
+    """
+
+    n: int
+    sizes: Floats
+    totals: Floats
+    squares: Floats
+    input_totals: Floats
+
+    @classmethod
+    def zeros(cls, C: int, dim: int, input_dim: int) -> _SufficientStatistics:
+        """Return the statistics of no points."""
+        return cls(0, np.zeros(C), np.zeros((C, dim)), np.zeros((dim, dim)), np.zeros((C, input_dim)))
+
+    def add(self, X: Floats, U: Floats, Q: Floats) -> _SufficientStatistics:
+        """Return the statistics with more points."""
+        return _SufficientStatistics(
+            self.n + len(U),
+            self.sizes + Q.sum(0),
+            self.totals + Q.T @ U,
+            self.squares + U.T @ U,
+            self.input_totals + Q.T @ X,
         )
-        found = first_labels(points.astype(np.float32), None, C, recipe, rng)
-        return found.labels, found.eps2
 
-    def _learn(self, X: Floats, points: Floats, Q: Floats) -> None:
-        """Add points with soft labels Q (N, C) to the sums that all is fitted from."""
-        self._n += len(points)
-        self._size = self._size + Q.sum(0)
-        self._total = self._total + Q.T @ points
-        self._squares = self._squares + points.T @ points
-        self._given = self._given + Q.T @ X
-        self._refit()
+    def reorder(self, order: Ints) -> _SufficientStatistics:
+        """Return the statistics with cluster order[j] as cluster j."""
+        return _SufficientStatistics(
+            self.n, self.sizes[order], self.totals[order], self.squares, self.input_totals[order]
+        )
 
-    def _refit(self) -> None:
-        self._weights, self._bias = discriminant(self._n, self._size, self._total, self._squares)
-        self.cluster_centers_: Floats = self._given / np.maximum(self._size, 1e-300)[:, None]
+    @property
+    def centres(self) -> Floats:
+        """Mean of each cluster's input points, (C, D)."""
+        return np.asarray(self.input_totals / np.maximum(self.sizes, 1e-300)[:, None])
 
-    def _log_p(self, points: Floats) -> Floats:
-        logits = EMBEDDING_WEIGHT * (points @ self._weights.astype(np.float64) - self._bias)
-        return np.asarray(log_softmax(logits, axis=1))
+    @cached_property
+    def _discriminants(self) -> tuple[Any, Any]:
+        """Weights (D', C) and bias (C,)."""
+        return fit_shrunk_lda(self.n, self.sizes, self.totals, self.squares)
 
-    def _plan(self, points: Floats) -> Floats:
-        """Return the rows of the plan (N, C), each of sum one."""
-        return np.asarray(softmax((self._log_p(points) + self._potentials) / self.eps1, axis=1))
+    def log_probabilities(self, U: Floats) -> Floats:
+        """Return log p (N, C) of unit-length points by linear discriminants."""
+        weights, bias = self._discriminants
+        return np.asarray(log_softmax(EMBEDDING_WEIGHT * (U @ weights.astype(np.float64) - bias), axis=1))
