@@ -1,1 +1,1 @@
-"""The methods the paper compares with, one file a method, all with the same fit_predict face."""
+"""The methods that the paper compares with, one module per method; every class has scikit-learn's `fit_predict`."""

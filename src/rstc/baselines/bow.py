@@ -7,21 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from rstc.baselines.validation import checked_texts
 from rstc.baselines.bag_of_words import count_matrix, sparse_kmeans
+from rstc.baselines.validation import validate_texts
 
 
 class BOW(ClusterMixin, BaseEstimator):
-    """k-means on word counts, with scikit-learn's own idea of a word and no stop word list.
+    """k-means on word counts, with scikit-learn's tokenisation and no stop word list.
 
-    Args:
-        n_clusters: how many clusters to find.
-        random_state: a seed; None draws a new one each time.
-        kmeans_starts: how many runs of k-means compete.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    random_state : int or None, default=None
+        Seed; None draws a new one for each fit.
+    kmeans_starts : int, default=10
+        Number of k-means runs, of which the one with the lowest inertia is kept.
 
-    Attributes:
-        labels_: the cluster of each text, (N,).
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        Cluster of each text.
 
+    Examples
+    --------
     >>> BOW(2, random_state=0).fit_predict(["red red", "red red red", "blue", "blue blue"]).shape
     (4,)
     """
@@ -32,9 +40,15 @@ class BOW(ClusterMixin, BaseEstimator):
         self.kmeans_starts = kmeans_starts
 
     def fit(self, X: Sequence[str], y: object = None) -> BOW:
-        """Cluster texts; `y` is ignored."""
+        """Cluster texts.
+
+        Parameters
+        ----------
+        X : sequence of str
+            The texts.
+        y : ignored
+        """
         rng = np.random.default_rng(self.random_state)
-        self.labels_ = sparse_kmeans(
-            count_matrix(checked_texts(X, self.n_clusters)), self.n_clusters, rng, self.kmeans_starts
-        )
+        counts = count_matrix(validate_texts(X, self.n_clusters))
+        self.labels_ = sparse_kmeans(counts, self.n_clusters, rng, self.kmeans_starts)
         return self

@@ -1,4 +1,4 @@
-"""GSDMM: a mixture of word distributions, one a text, whose clusters empty while it is sampled."""
+"""GSDMM (Yin and Wang 2014): collapsed Gibbs sampling of the Dirichlet multinomial mixture."""
 
 from __future__ import annotations
 
@@ -9,28 +9,43 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from rstc.baselines.validation import checked_texts
 from rstc.baselines.bag_of_words import count_matrix
+from rstc.baselines.validation import validate_texts
 
 
 class GSDMM(ClusterMixin, BaseEstimator):
-    """The Dirichlet multinomial mixture, by collapsed Gibbs sampling.
+    """The Dirichlet multinomial mixture, fitted by collapsed Gibbs sampling.
 
-    After Yin and Wang 2014. Each text has one cluster, which it leaves for another the likelier, the more texts that
-    one has and the more often its words are said there. It begins with more clusters than there are, and most of them
-    empty: `n_clusters` is the most that it may find.
+    Each text belongs to one cluster. A text moves to another cluster with a probability that grows with the number of
+    texts there and with the frequency of its words there. Sampling starts with `n_clusters` clusters, most of which
+    become empty.
 
-    Args:
-        n_clusters: the most clusters.
-        random_state: a seed; None draws a new one each time.
-        alpha: how readily an empty cluster is entered.
-        beta: how readily a cluster is entered that lacks a text's words.
-        n_iter: passes over the texts.
+    Parameters
+    ----------
+    n_clusters : int, default=300
+        Upper bound of the number of clusters.
+    random_state : int or None, default=None
+        Seed; None draws a new one for each fit.
+    alpha : float, default=0.1
+        Dirichlet prior of the cluster sizes; a larger value makes empty clusters more likely to be chosen.
+    beta : float, default=0.1
+        Dirichlet prior of the words; a larger value makes clusters without a text's words more likely to be chosen.
+    n_iter : int, default=30
+        Number of passes over the texts.
 
-    Attributes:
-        labels_: the cluster of each text, (N,), numbered from 0 without gaps.
-        n_clusters_: how many clusters hold a text in the end.
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        Cluster of each text, numbered from 0 without gaps.
+    n_clusters_ : int
+        Number of clusters that hold a text at the end.
 
+    References
+    ----------
+    Yin and Wang (2014), "A Dirichlet multinomial mixture model-based approach for short text clustering".
+
+    Examples
+    --------
     >>> GSDMM(4, random_state=0).fit(["red car"] * 9 + ["blue sky"] * 9).n_clusters_
     2
     """
@@ -51,57 +66,66 @@ class GSDMM(ClusterMixin, BaseEstimator):
         self.n_iter = n_iter
 
     def fit(self, X: Sequence[str], y: object = None) -> GSDMM:
-        """Cluster texts; `y` is ignored."""
-        counts = count_matrix(checked_texts(X, 2))
+        """Cluster texts.
+
+        Parameters
+        ----------
+        X : sequence of str
+            The texts.
+        y : ignored
+        """
+        counts = count_matrix(validate_texts(X, 2))
         rng = np.random.default_rng(self.random_state)
-        labels = _sampled(counts, self.n_clusters, self.alpha, self.beta, self.n_iter, rng)
-        found, self.labels_ = np.unique(labels, return_inverse=True)
-        self.n_clusters_ = len(found)
+        clusters = _sample_clusters(counts, self.n_clusters, self.alpha, self.beta, self.n_iter, rng)
+        non_empty, self.labels_ = np.unique(clusters, return_inverse=True)
+        self.n_clusters_ = len(non_empty)
         return self
 
 
-def _sampled(
+def _sample_clusters(
     counts: csr_matrix, K: int, alpha: float, beta: float, n_iter: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the clusters (N,) of texts with word counts (N, V) after some passes over them."""
+    """Draw the clusters (N,) of texts with word counts (N, V) by `n_iter` passes of Gibbs sampling."""
     N, V = counts.shape
-    labels: NDArray[np.int64] = rng.integers(K, size=N)
-    texts = np.zeros(K)  # m_k
-    said = np.zeros((V, K))  # n_kw: a word's counts lie together
-    total = np.zeros(K)  # n_k
-    rows = [_occurrences(counts, i) for i in range(N)]
-    for i, (words, _) in enumerate(rows):
-        _add(texts, said, total, labels[i], words, 1)
+    clusters: NDArray[np.int64] = rng.integers(K, size=N)
+    n_texts = np.zeros(K)  # m_k
+    word_counts = np.zeros((V, K))  # n_kw, transposed so that the counts of a word are contiguous
+    n_words = np.zeros(K)  # n_k
+    occurrences = [_list_occurrences(counts, row) for row in range(N)]
+    for i, (words, _) in enumerate(occurrences):
+        _update_counts(n_texts, word_counts, n_words, clusters[i], words, 1)
     for _ in range(n_iter):
-        for i, (words, again) in enumerate(rows):
-            _add(texts, said, total, labels[i], words, -1)
-            steps = np.arange(len(words))
-            log_p = np.log(texts + alpha)
-            log_p += np.log(said[words] + (beta + again)[:, None]).sum(0)
-            log_p -= np.log(total + (V * beta + steps)[:, None]).sum(0)
+        for i, (words, repetition) in enumerate(occurrences):
+            _update_counts(n_texts, word_counts, n_words, clusters[i], words, -1)
+            positions = np.arange(len(words))
+            log_p = np.log(n_texts + alpha)  # (K,)
+            log_p += np.log(word_counts[words] + (beta + repetition)[:, None]).sum(0)
+            log_p -= np.log(n_words + (V * beta + positions)[:, None]).sum(0)
             p = np.exp(log_p - log_p.max()).cumsum()
-            labels[i] = min(int(np.searchsorted(p, rng.random() * p[-1])), K - 1)
-            _add(texts, said, total, labels[i], words, 1)
-    return labels
+            clusters[i] = min(int(np.searchsorted(p, rng.random() * p[-1])), K - 1)
+            _update_counts(n_texts, word_counts, n_words, clusters[i], words, 1)
+    return clusters
 
 
-def _occurrences(counts: csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the words of a text, each as often as it is said, and how often it was said before in the text."""
-    part = slice(counts.indptr[row], counts.indptr[row + 1])
-    times = counts.data[part].astype(np.int64)
-    words = np.repeat(counts.indices[part], times).astype(np.int64)
-    return words, np.concatenate([np.arange(n) for n in times]) if len(times) else np.zeros(0, dtype=np.int64)
+def _list_occurrences(counts: csr_matrix, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List each occurrence of a word in a text, and how many occurrences of the same word precede it."""
+    columns = slice(counts.indptr[row], counts.indptr[row + 1])
+    frequencies = counts.data[columns].astype(np.int64)
+    words = np.repeat(counts.indices[columns], frequencies).astype(np.int64)
+    if not len(frequencies):
+        return words, np.zeros(0, dtype=np.int64)
+    return words, np.concatenate([np.arange(n) for n in frequencies])
 
 
-def _add(
-    texts: NDArray[np.float64],
-    said: NDArray[np.float64],
-    total: NDArray[np.float64],
+def _update_counts(
+    n_texts: NDArray[np.float64],
+    word_counts: NDArray[np.float64],
+    n_words: NDArray[np.float64],
     cluster: int,
     words: NDArray[np.int64],
     sign: int,
 ) -> None:
-    """Put a text into a cluster's counts, or take it out."""
-    texts[cluster] += sign
-    np.add.at(said[:, cluster], words, sign)
-    total[cluster] += sign * len(words)
+    """Add a text to the counts of a cluster (sign 1), or remove it (sign -1)."""
+    n_texts[cluster] += sign
+    np.add.at(word_counts[:, cluster], words, sign)
+    n_words[cluster] += sign * len(words)

@@ -1,4 +1,4 @@
-"""SBERT with k-means: clusters of a sentence encoder's embeddings as they come, before anything is trained."""
+"""SBERT: k-means on the embeddings of a pretrained sentence encoder."""
 
 from __future__ import annotations
 
@@ -9,32 +9,48 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.preprocessing import normalize
 
-from rstc.baselines.validation import checked_texts
-from rstc.runtime.device import choose_device, choose_precision
-from rstc.pseudo_labels.kmeans import kmeans_labels
+from rstc.baselines.validation import validate_texts
+from rstc.pseudo_labels.kmeans import fit_kmeans
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
+from rstc.runtime.device import choose_device, choose_precision
 
 
 class SBERT(ClusterMixin, BaseEstimator):
-    """k-means on the embeddings of a sentence encoder that is not trained.
+    """k-means on the embeddings of a sentence encoder that is not trained: the row "SBERT(k-means)" of the paper.
 
-    After Reimers and Gurevych 2019 (Sentence-BERT); the row "SBERT(k-means)" of the paper. It departs from that row in
-    the encoder, theirs being distilbert-base-nli-stsb-mean-tokens and ours the embedded all-MiniLM-L6-v2 unless one is
-    named, and in embeddings at length one, as our encoder was made for.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    random_state : int or None, default=None
+        Seed; None draws a new one for each fit.
+    kmeans_starts : int, default=10
+        Number of k-means runs, of which the one with the lowest inertia is kept.
+    encoder : str or None, default=None
+        A Sentence-Transformers model, as a folder or a hub name; None is the bundled all-MiniLM-L6-v2.
+    max_tokens : int, default=32
+        Texts are truncated to this many tokens.
+    unit_length : bool, default=True
+        Whether the embeddings are scaled to length one before k-means.
+    device : str, default="auto"
+        "cpu", "cuda", "cuda:1" or "mps"; "auto" is a GPU if there is one.
 
-    Args:
-        n_clusters: how many clusters to find.
-        random_state: a seed.
-        kmeans_starts: runs of k-means, of which the best is kept.
-        encoder: a Sentence-Transformers model as a folder or a hub name; None: the embedded MiniLM.
-        max_tokens: texts are cut to this many tokens.
-        unit_length: whether k-means sees the embeddings at length one.
-        device: cpu, cuda, cuda:1, mps; auto: a GPU where there is one.
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        Cluster of each text.
+    embedding_ : ndarray of shape (N, D)
+        Embedding of each text, before any scaling.
 
-    Attributes:
-        labels_: the cluster of each text, (N,).
-        embedding_: the embeddings of the texts, (N, D).
+    Notes
+    -----
+    Differences from the paper's row: its encoder is distilbert-base-nli-stsb-mean-tokens, and its embeddings are not
+    scaled to length one.
+
+    References
+    ----------
+    Reimers and Gurevych (2019), "Sentence-BERT: Sentence embeddings using Siamese BERT-networks".
     """
 
     def __init__(
@@ -57,18 +73,27 @@ class SBERT(ClusterMixin, BaseEstimator):
         self.device = device
 
     def fit(self, X: Sequence[str], y: object = None, embeddings: NDArray[np.float32] | None = None) -> SBERT:
-        """Cluster texts; embeddings (N, D) of them that are there already are taken as they are."""
-        texts = checked_texts(X, self.n_clusters)
+        """Cluster texts.
+
+        Parameters
+        ----------
+        X : sequence of str
+            The texts.
+        y : ignored
+        embeddings : ndarray of shape (N, D), optional
+            Precomputed embeddings of the texts; the texts are encoded if not given.
+        """
+        texts = validate_texts(X, self.n_clusters)
         if embeddings is None:
             encoder = self.load_encoder()
             embeddings = encoder.embed(encoder.tokenize(texts)).numpy()
         points = normalize(embeddings) if self.unit_length else embeddings
         rng = np.random.default_rng(self.random_state)
-        self.labels_ = kmeans_labels(points, self.n_clusters, rng, self.kmeans_starts).labels
+        self.labels_ = fit_kmeans(points, self.n_clusters, rng, self.kmeans_starts).labels
         self.embedding_ = embeddings
         return self
 
     def load_encoder(self) -> Encoder:
-        """Return the encoder that makes the embeddings."""
+        """Load the sentence encoder on the chosen device."""
         device = choose_device(self.device)
         return load_encoder(self.encoder, "mean", self.max_tokens, device, choose_precision("auto", device))

@@ -1,4 +1,4 @@
-"""SCCL: instance-wise contrast and DEC's clustering on one encoder, k-means at the end."""
+"""SCCL (Zhang et al. 2021): NT-Xent and DEC's clustering loss on one encoder, then k-means of its embeddings."""
 
 from __future__ import annotations
 
@@ -11,54 +11,83 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from torch import Tensor, nn
 
-from rstc.baselines.validation import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
+from rstc.baselines.validation import validate_texts
 from rstc.errors import InputError
-from rstc.runtime.device import choose_device, choose_precision, seeded
-from rstc.training.history import Watch
-from rstc.pseudo_labels.kmeans import kmeans_labels
+from rstc.pseudo_labels.kmeans import fit_kmeans
 from rstc.representation.augmenters.word_noise import WordDeletion
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import ProjectingNetwork
+from rstc.representation.hidden_state_cache import HiddenStateCache
 from rstc.representation.loading import load_encoder
-from rstc.representation.losses import instance_contrast
-from rstc.representation.hidden_state_cache import StateCache
-from rstc.representation.views import GivenViews
+from rstc.representation.losses import nt_xent_loss
+from rstc.representation.views import PrecomputedViews
+from rstc.runtime.device import choose_device, choose_precision, fork_rng
+from rstc.runtime.progress import Watch
 
 
 class SCCL(ClusterMixin, BaseEstimator):
-    """Supporting clustering with contrastive learning.
+    """Supporting clustering with contrastive learning (SCCL).
 
-    After Zhang et al. 2021, "Supporting Clustering with Contrastive Learning". In each step the two views of a batch
-    are contrasted (NT-Xent at temperature tau) and the texts themselves are pulled to cluster centres, which start at
-    those of k-means and learn too: eta times KL(p || q), q being the Student-t assignments and p DEC's sharpened
-    target of the batch. At the end k-means clusters the learned embeddings. Learning rates, batch size, tau and eta are
-    the original's as we know them; it departs from it in the encoder (the embedded MiniLM), in how many of its layers
-    learn, in the number of steps, and in views that leave out words where none are given.
+    Each step contrasts the two views of a batch (NT-Xent at temperature tau) and pulls the texts themselves to cluster
+    centres, which are initialised by k-means and trained as well. The loss is NT-Xent + eta KL(p || q), with the
+    Student t assignments q of the batch and DEC's target p (see `rstc.baselines.dec`). At the end k-means clusters
+    the learned embeddings.
 
-    Args:
-        n_clusters: how many clusters to find.
-        random_state: a seed.
-        kmeans_starts: runs of k-means, of which the best is kept.
-        encoder: a Sentence-Transformers model as a folder or a hub name; None: the embedded MiniLM.
-        max_tokens: texts are cut to this many tokens.
-        trainable_layers: how many of the last transformer layers learn, or "all".
-        max_steps: training steps.
-        batch_size: texts in a step.
-        encoder_lr: learning rate of the encoder.
-        head_lr: learning rate of the projection and of the centres.
-        tau: temperature of the contrast.
-        eta: weight of the clustering loss.
-        alpha: degrees of freedom of Student's t.
-        watch_interval: steps between two looks at the assignments q of all texts.
-        cache_folder: where what the frozen layers gave is kept for later runs; None: nowhere.
-        device: cpu, cuda, cuda:1, mps; auto: a GPU where there is one.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    random_state : int or None, default=None
+        Seed; None draws a new one for each fit.
+    kmeans_starts : int, default=10
+        Number of k-means runs, of which the one with the lowest inertia is kept.
+    encoder : str or None, default=None
+        A Sentence-Transformers model, as a folder or a hub name; None is the bundled all-MiniLM-L6-v2.
+    max_tokens : int, default=32
+        Texts are truncated to this many tokens.
+    trainable_layers : int or "all", default=1
+        How many of the last transformer layers are trained.
+    max_steps : int, default=1000
+        Number of optimizer steps.
+    batch_size : int, default=400
+        Texts per step.
+    encoder_lr : float, default=1e-5
+        Learning rate of the encoder.
+    head_lr : float, default=1e-3
+        Learning rate of the projection head and of the centres.
+    tau : float, default=0.5
+        Temperature of NT-Xent.
+    eta : float, default=10.0
+        Weight of the clustering loss.
+    alpha : float, default=1.0
+        Degrees of freedom of the Student t kernel.
+    watch_interval : int, default=50
+        Steps between two evaluations of the assignments q of all texts.
+    cache_folder : str or None, default=None
+        Folder in which the hidden states of the frozen layers are cached for later runs; None does not keep them.
+    device : str, default="auto"
+        "cpu", "cuda", "cuda:1" or "mps"; "auto" is a GPU if there is one.
 
-    Attributes:
-        labels_: the cluster of each text, (N,), by k-means.
-        embedding_: the learned embeddings, (N, D).
-        history_: at each look the step, the mean losses since the last and the number of clusters in argmax q.
-        n_iter_: steps taken.
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        Cluster of each text, by k-means.
+    embedding_ : ndarray of shape (N, D)
+        The learned embeddings.
+    history_ : list of dict
+        For each evaluation the step, the mean losses since the previous one and the number of clusters in argmax q.
+    n_iter_ : int
+        Number of steps.
+
+    Notes
+    -----
+    Learning rates, batch size, tau and eta are the original's, as far as known. Differences from it: the encoder, the
+    number of trainable layers, the number of steps, and views by word deletion where none are given.
+
+    References
+    ----------
+    Zhang et al. (2021), "Supporting clustering with contrastive learning".
     """
 
     def __init__(
@@ -108,36 +137,43 @@ class SCCL(ClusterMixin, BaseEstimator):
     ) -> SCCL:
         """Cluster texts.
 
-        Args:
-            X: the texts.
-            y: ignored.
-            views: ready-made pairs; by default two versions of each text with a tenth of its words left out.
-            watch: called with (step, rows, clusters) at each look, the clusters being argmax q, of all rows.
+        Parameters
+        ----------
+        X : sequence of str
+            The texts.
+        y : ignored
+        views : pair of sequences of str, optional
+            The two views of each text; by default each is the text with a tenth of its words deleted.
+        watch : callable, optional
+            Called with (step, rows, clusters) at each evaluation, where clusters is argmax q of all rows.
         """
-        texts = checked_texts(X, self.n_clusters)
+        texts = validate_texts(X, self.n_clusters)
         if self.watch_interval < 1:
             raise InputError(f"watch_interval={self.watch_interval} must be at least 1")
         rng = np.random.default_rng(self.random_state)
-        drop = WordDeletion(0.1)
-        pairs = GivenViews(*views) if views else GivenViews(drop(texts, rng), drop(texts, rng))
+        if views is None:
+            delete_words = WordDeletion(0.1)
+            views = delete_words(texts, rng), delete_words(texts, rng)
+        pairs = PrecomputedViews(*views)
         device = choose_device(self.device)
         encoder = load_encoder(self.encoder, "mean", self.max_tokens, device, choose_precision("auto", device))
-        with seeded(encoder.device, int(rng.integers(2**63))):
+        with fork_rng(encoder.device, int(rng.integers(2**63))):
             self._train(texts, pairs, encoder, rng, watch)
         return self
 
     def _train(
-        self, texts: list[str], pairs: GivenViews, encoder: Encoder, rng: np.random.Generator, watch: Watch | None
+        self, texts: list[str], pairs: PrecomputedViews, encoder: Encoder, rng: np.random.Generator, watch: Watch | None
     ) -> None:
+        """Train the encoder, the projection head and the centres, and set the fitted attributes."""
         encoder.train_layers(self.trainable_layers)
-        cache = StateCache(encoder, 2**30, self.cache_folder) if encoder.is_cut else None
-        tokens = [encoder.tokenize(some) for some in (texts, pairs.first, pairs.second)]
+        cache = HiddenStateCache(encoder, 2**30, self.cache_folder) if encoder.is_split else None
+        tokens = [encoder.tokenize(column) for column in (texts, pairs.first, pairs.second)]
         E = self._embed(encoder, tokens[0], cache)
         centres = nn.Parameter(torch.from_numpy(self._kmeans(E, rng)[1]).to(encoder.device))
         projector = ProjectingNetwork(encoder.dim, 128).to(encoder.device)
-        heads = {"params": [centres, *projector.parameters()], "lr": self.head_lr}
-        learning = {"params": [p for p in encoder.parameters() if p.requires_grad], "lr": self.encoder_lr}
-        optimizer = torch.optim.Adam([group for group in (heads, learning) if group["params"]])
+        head_group = {"params": [centres, *projector.parameters()], "lr": self.head_lr}
+        encoder_group = {"params": [p for p in encoder.parameters() if p.requires_grad], "lr": self.encoder_lr}
+        optimizer = torch.optim.Adam([group for group in (head_group, encoder_group) if group["params"]])
 
         history: list[dict[str, Any]] = []
         losses: list[tuple[float, float]] = []
@@ -146,8 +182,8 @@ class SCCL(ClusterMixin, BaseEstimator):
             if step % self.watch_interval == 0 or step == self.max_steps:
                 E = self._embed(encoder, tokens[0], cache)
                 clusters = soft_assignment(E, centres.detach().cpu(), self.alpha).argmax(1).numpy()
-                contrast, clustering = np.mean(losses, axis=0).tolist() if losses else (None, None)
-                entry = {"step": step, "loss_instance": contrast, "loss_cluster": clustering}
+                loss_instance, loss_cluster = np.mean(losses, axis=0).tolist() if losses else (None, None)
+                entry = {"step": step, "loss_instance": loss_instance, "loss_cluster": loss_cluster}
                 history.append(entry | {"clusters": len(np.unique(clusters))})
                 losses = []
                 if watch:
@@ -156,13 +192,13 @@ class SCCL(ClusterMixin, BaseEstimator):
                 break
             encoder.train()
             E0, E1, E2 = encoder(next(batches)).chunk(3)
-            contrast = instance_contrast(projector(E1), projector(E2), self.tau)
+            loss_instance = nt_xent_loss(projector(E1), projector(E2), self.tau)
             q = soft_assignment(E0, centres, self.alpha)
-            clustering = cluster_loss(q, target_distribution(q).detach())
+            loss_cluster = cluster_loss(q, target_distribution(q).detach())
             optimizer.zero_grad()
-            (contrast + self.eta * clustering).backward()
+            (loss_instance + self.eta * loss_cluster).backward()
             optimizer.step()
-            losses.append((contrast.item(), clustering.item()))
+            losses.append((loss_instance.item(), loss_cluster.item()))
         if cache:
             cache.save()
         self.labels_, _ = self._kmeans(E, rng)
@@ -171,23 +207,23 @@ class SCCL(ClusterMixin, BaseEstimator):
         self.n_iter_ = self.max_steps
 
     def _kmeans(self, E: Tensor, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        found = kmeans_labels(E.numpy(), self.n_clusters, rng, self.kmeans_starts)
-        return found.labels, found.centres
+        """Cluster embeddings by k-means; return the labels (N,) and the centres (C, D)."""
+        clustering = fit_kmeans(E.numpy(), self.n_clusters, rng, self.kmeans_starts)
+        return clustering.labels, clustering.centres
 
-    def _embed(self, encoder: Encoder, tokens: list[TokenIds], cache: StateCache | None) -> Tensor:
-        return encoder.embed(
-            tokens, states_of=cache.states if cache else None
-        ).clone()  # for use outside inference mode
+    def _embed(self, encoder: Encoder, tokens: list[TokenIds], cache: HiddenStateCache | None) -> Tensor:
+        """Embed texts (N, D), as a tensor that can be used outside inference mode."""
+        return encoder.embed(tokens, get_states=cache.get if cache else None).clone()
 
 
 def _batches(
-    tokens: list[list[TokenIds]], batch_size: int, cache: StateCache | None, rng: np.random.Generator
+    tokens: list[list[TokenIds]], batch_size: int, cache: HiddenStateCache | None, rng: np.random.Generator
 ) -> Iterator[list[Any]]:
-    """Yield batches without end: some texts, then their first, then their second views."""
+    """Yield batches indefinitely: B texts, then their first views, then their second views."""
     N = len(tokens[0])
     B = min(batch_size, N)
     while True:
         order = rng.permutation(N)
         for start in range(0, N - B + 1, B):
-            chosen = [kind[i] for kind in tokens for i in order[start : start + B]]
-            yield list(cache.states(chosen)) if cache else chosen
+            batch = [column[i] for column in tokens for i in order[start : start + B]]
+            yield list(cache.get(batch)) if cache else batch

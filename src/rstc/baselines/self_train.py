@@ -1,4 +1,4 @@
-"""Self-Train (Hadifar et al. 2019): an autoencoder of SIF sentence vectors whose encoder then sharpens its clusters."""
+"""Self-Train (Hadifar et al. 2019): an autoencoder of SIF embeddings, then DEC's self-training of its encoder."""
 
 from __future__ import annotations
 
@@ -12,48 +12,73 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rstc.baselines.validation import checked_texts
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
-from rstc.baselines.word_vectors import scaled, sif_vectors, word_ids, word_vectors
-from rstc.runtime.device import seeded
-from rstc.pseudo_labels.kmeans import kmeans_labels
+from rstc.baselines.validation import validate_texts
+from rstc.baselines.word_vectors import fit_word_vectors, index_words, scale_to_unit_rms, sif_embeddings
+from rstc.pseudo_labels.kmeans import fit_kmeans
+from rstc.runtime.device import fork_rng
 
-ROWS_A_PIECE = 4096  # of texts that are only looked at; the widest layer of more would need too much memory
+BLOCK_ROWS = 4096  # texts encoded at once; the activations of the widest layer take the most memory
 
 
 class SelfTrain(ClusterMixin, BaseEstimator):
     """Self-training for short text clustering.
 
-    SIF-weighted word vectors are compressed by an autoencoder. Its encoder, the decoder gone, then learns together
-    with the cluster centres to meet the sharpened version p of its own soft assignments q (see `dec`), and k-means of
-    what it gives makes the clusters.
+    SIF embeddings of the texts are compressed by an autoencoder. Its encoder is then trained together with cluster
+    centres on KL(p || q), where q are the soft assignments and p their sharpened target (see `rstc.baselines.dec`).
+    k-means of the encoder's outputs gives the clusters.
 
-    Source: Hadifar, Sterckx, Demeester and Develder (2019), "A self-training approach for short text clustering".
-    Departures: the word vectors are factorised from the texts themselves (see `word_vectors`) rather than trained by
-    word2vec on a larger corpus; epochs, steps and the time between renewals are the same for all datasets, where the
-    original sets them for each one. Widths, batch size, rates and word dimensions are the original's.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    random_state : int or None, default=None
+        Seed; None draws a new one for each fit.
+    kmeans_starts : int, default=10
+        Number of k-means runs, of which the one with the lowest inertia is kept.
+    word_dim : int, default=48
+        Dimensions of the word vectors.
+    window : int, default=5
+        Maximum distance of two words that count as co-occurring.
+    layers : sequence of int, default=(500, 500, 2000, 20)
+        Widths of the encoder's layers; the last one is the latent dimension. The decoder mirrors them.
+    pretrain_epochs : int, default=15
+        Epochs of the autoencoder.
+    max_steps : int, default=1000
+        Maximum number of self-training steps.
+    renew_every : int, default=100
+        Steps between two updates of p.
+    tol : float, default=1e-4
+        Self-training ends when fewer than this share of the texts changed their cluster between two updates of p.
+    batch_size : int, default=64
+        Texts per step.
+    pretrain_lr : float, default=1e-3
+        Learning rate of Adam for the autoencoder.
+    lr : float, default=0.1
+        Learning rate of self-training, by stochastic gradient descent with momentum 0.9.
 
-    Args:
-        n_clusters: how many clusters to find.
-        random_state: a seed; None draws a new one each time.
-        kmeans_starts: runs of k-means, of which the best counts.
-        word_dim: dimensions of the word vectors.
-        window: how many words away a word still counts as the context of another.
-        layers: widths of the encoder after its input; the last one is the latent space. The decoder mirrors them.
-        pretrain_epochs: rounds of the autoencoder through the texts.
-        max_steps: the most steps of self-training.
-        renew_every: steps after which p is computed anew.
-        tol: self-training ends when fewer than this share of the texts changed their cluster between two renewals.
-        batch_size: texts a step.
-        pretrain_lr: Adam's rate for the autoencoder.
-        lr: the rate of stochastic gradient descent, with momentum 0.9, in self-training.
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        Cluster of each text.
+    embedding_ : ndarray of shape (N, D)
+        Latent vector of each text, which k-means clusters.
+    history_ : list of dict
+        For each update of p the step, the mean loss since the previous one (None at first) and the number of clusters
+        in argmax q.
+    n_iter_ : int
+        Number of self-training steps.
 
-    Attributes:
-        labels_: the cluster of each text, (N,).
-        embedding_: the latent vectors that k-means saw, (N, D).
-        history_: at each renewal of p the step, the mean loss since the last one (None at first) and how many
-            clusters are the likeliest of some text.
-        n_iter_: steps of self-training taken.
+    Notes
+    -----
+    Differences from the original: the word vectors are learned from the texts themselves (see
+    `rstc.baselines.word_vectors`) instead of by word2vec on a larger corpus; epochs, steps and the update interval are
+    the same for all data sets, where the original sets them per data set. Widths, batch size, learning rates and word
+    dimensions are the original's.
+
+    References
+    ----------
+    Hadifar, Sterckx, Demeester and Develder (2019), "A self-training approach for short text clustering".
     """
 
     def __init__(
@@ -88,26 +113,33 @@ class SelfTrain(ClusterMixin, BaseEstimator):
         self.lr = lr
 
     def fit(self, X: Sequence[str], y: object = None) -> SelfTrain:
-        """Cluster texts; y is ignored, as true labels have no place in clustering."""
+        """Cluster texts.
+
+        Parameters
+        ----------
+        X : sequence of str
+            The texts.
+        y : ignored
+        """
         rng = np.random.default_rng(self.random_state)
-        texts = word_ids(checked_texts(X, self.n_clusters))
-        vectors = word_vectors(texts, self.word_dim, self.window, rng)
-        inputs = torch.from_numpy(scaled(sif_vectors(texts, vectors)))  # (N, D)
-        # Initialisation draws from torch's global generator: it is set inside this fork and given back as it was.
-        with seeded(torch.device("cpu"), int(rng.integers(2**63))):
-            encoder = self._pretrained(inputs, rng)
+        texts = index_words(validate_texts(X, self.n_clusters))
+        vectors = fit_word_vectors(texts, self.word_dim, self.window, rng)  # (V, D)
+        inputs = torch.from_numpy(scale_to_unit_rms(sif_embeddings(texts, vectors)))  # (N, D)
+        # Weight initialisation draws from torch's global generator, whose state is restored afterwards.
+        with fork_rng(torch.device("cpu"), int(rng.integers(2**63))):
+            encoder = self._pretrain_encoder(inputs, rng)
             history, steps = self._self_train(encoder, inputs, rng)
         E = _encode(encoder, inputs).numpy()
-        self.labels_ = kmeans_labels(E, self.n_clusters, rng, self.kmeans_starts).labels
+        self.labels_ = fit_kmeans(E, self.n_clusters, rng, self.kmeans_starts).labels
         self.embedding_ = E
         self.history_ = history
         self.n_iter_ = steps
         return self
 
-    def _pretrained(self, inputs: Tensor, rng: np.random.Generator) -> nn.Sequential:
-        """Train an autoencoder on the mean squared error and return its encoder."""
+    def _pretrain_encoder(self, inputs: Tensor, rng: np.random.Generator) -> nn.Sequential:
+        """Train an autoencoder on the mean squared error; return its encoder."""
         widths = [inputs.shape[1], *self.layers]
-        encoder, decoder = _perceptron(widths), _perceptron(widths[::-1])
+        encoder, decoder = _make_mlp(widths), _make_mlp(widths[::-1])
         optimizer = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()], self.pretrain_lr, fused=True)
         batches = _batches(len(inputs), self.batch_size, rng)
         for _ in range(self.pretrain_epochs * -(-len(inputs) // self.batch_size)):
@@ -121,21 +153,21 @@ class SelfTrain(ClusterMixin, BaseEstimator):
     def _self_train(
         self, encoder: nn.Sequential, inputs: Tensor, rng: np.random.Generator
     ) -> tuple[list[dict[str, Any]], int]:
-        """Train the encoder and the centres on KL(p || q), p renewed now and then; return history and steps taken."""
-        found = kmeans_labels(_encode(encoder, inputs).numpy(), self.n_clusters, rng, self.kmeans_starts)
-        centres = nn.Parameter(torch.from_numpy(found.centres))
+        """Train the encoder and the centres on KL(p || q); return the history and the number of steps."""
+        clustering = fit_kmeans(_encode(encoder, inputs).numpy(), self.n_clusters, rng, self.kmeans_starts)
+        centres = nn.Parameter(torch.from_numpy(clustering.centres))
         optimizer = torch.optim.SGD([*encoder.parameters(), centres], self.lr, momentum=0.9)
         batches = _batches(len(inputs), self.batch_size, rng)
-        clusters, losses = torch.from_numpy(found.labels), list[float]()
+        clusters, losses = torch.from_numpy(clustering.labels), list[float]()
         history: list[dict[str, Any]] = []
         for step in range(self.max_steps + 1):
             if step % self.renew_every == 0 or step == self.max_steps:
                 q = soft_assignment(_encode(encoder, inputs), centres.detach())  # (N, C)
-                p, before, clusters = target_distribution(q), clusters, q.argmax(1)
+                p, previous, clusters = target_distribution(q), clusters, q.argmax(1)
                 loss = float(np.mean(losses)) if losses else None
                 history.append({"step": step, "loss": loss, "clusters": len(clusters.unique())})
                 losses.clear()
-                changed = (clusters != before).float().mean().item()
+                changed = (clusters != previous).float().mean().item()
                 if step == self.max_steps or (step and changed < self.tol):
                     break
             rows = next(batches)
@@ -147,21 +179,21 @@ class SelfTrain(ClusterMixin, BaseEstimator):
         return history, step
 
 
-def _perceptron(widths: Sequence[int]) -> nn.Sequential:
-    """Return linear layers of these widths with a leaky ReLU between them, none after the last."""
+def _make_mlp(widths: Sequence[int]) -> nn.Sequential:
+    """Make linear layers of the given widths with leaky ReLU between them."""
     layers: list[nn.Module] = []
-    for given, made in pairwise(widths):
-        layers += [nn.Linear(given, made), nn.LeakyReLU(0.2)]
+    for n_inputs, n_outputs in pairwise(widths):
+        layers += [nn.Linear(n_inputs, n_outputs), nn.LeakyReLU(0.2)]
     return nn.Sequential(*layers[:-1])
 
 
 def _batches(N: int, size: int, rng: np.random.Generator) -> Iterator[Tensor]:
-    """Yield row numbers without end, each epoch in a new order."""
+    """Yield batches of row indices indefinitely, in a new order each epoch."""
     while True:
         yield from torch.from_numpy(rng.permutation(N)).split(size)
 
 
 @torch.no_grad()
 def _encode(encoder: nn.Sequential, inputs: Tensor) -> Tensor:
-    """Return the latent vectors of all texts."""
-    return torch.cat([encoder(piece) for piece in inputs.split(ROWS_A_PIECE)])
+    """Compute the latent vectors of all texts, block by block."""
+    return torch.cat([encoder(block) for block in inputs.split(BLOCK_ROWS)])

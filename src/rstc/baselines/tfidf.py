@@ -1,4 +1,4 @@
-"""TF-IDF: k-means on words that are weighted by how few texts hold them."""
+"""TF-IDF: k-means on words weighted by their inverse document frequency."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from rstc.baselines.validation import checked_texts
 from rstc.baselines.bag_of_words import sparse_kmeans, tfidf_matrix
+from rstc.baselines.validation import validate_texts
 
 
 class TFIDF(ClusterMixin, BaseEstimator):
-    """k-means on TF-IDF, with scikit-learn's own idea of a word and no stop word list.
+    """k-means on TF-IDF vectors, with scikit-learn's tokenisation and no stop word list.
 
-    Args:
-        n_clusters: how many clusters to find.
-        random_state: a seed; None draws a new one each time.
-        kmeans_starts: how many runs of k-means compete.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    random_state : int or None, default=None
+        Seed; None draws a new one for each fit.
+    kmeans_starts : int, default=10
+        Number of k-means runs, of which the one with the lowest inertia is kept.
 
-    Attributes:
-        labels_: the cluster of each text, (N,).
+    Attributes
+    ----------
+    labels_ : ndarray of shape (N,)
+        Cluster of each text.
     """
 
     def __init__(self, n_clusters: int = 8, *, random_state: int | None = None, kmeans_starts: int = 10) -> None:
@@ -29,9 +35,15 @@ class TFIDF(ClusterMixin, BaseEstimator):
         self.kmeans_starts = kmeans_starts
 
     def fit(self, X: Sequence[str], y: object = None) -> TFIDF:
-        """Cluster texts; `y` is ignored."""
+        """Cluster texts.
+
+        Parameters
+        ----------
+        X : sequence of str
+            The texts.
+        y : ignored
+        """
         rng = np.random.default_rng(self.random_state)
-        self.labels_ = sparse_kmeans(
-            tfidf_matrix(checked_texts(X, self.n_clusters)), self.n_clusters, rng, self.kmeans_starts
-        )
+        weights = tfidf_matrix(validate_texts(X, self.n_clusters))
+        self.labels_ = sparse_kmeans(weights, self.n_clusters, rng, self.kmeans_starts)
         return self

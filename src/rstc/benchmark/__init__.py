@@ -1,1 +1,1 @@
-"""The paper's experiments: its sets, its methods, a store of runs, and the tables and figures made from it."""
+"""The paper's experiments: data sets, methods, a store of runs, and the tables and figures made from it."""

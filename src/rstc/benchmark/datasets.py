@@ -1,4 +1,4 @@
-"""The sets: the eight of the paper's Table 3, others made of them, and the small one that comes with rstc."""
+"""The data sets: the eight of the paper's Table 3, variants derived from them, and the bundled sample."""
 
 from __future__ import annotations
 
@@ -12,75 +12,88 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from rstc.benchmark.variants import noisy, stratified, uneven
+from rstc.benchmark.variants import add_noise, make_imbalanced, stratified_subsample
 from rstc.config import Imbalance
 from rstc.errors import InputError
-from rstc.io.atomic import user_cache
+from rstc.io.atomic import user_cache_dir
 from rstc.representation.augmenters.word_noise import WordDeletion
 
-DELETED_SHARE = 0.1  # of the words, in the views of sets that come without views
+DELETED_SHARE = 0.1  # of the words, in the views of data sets without views of their own
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A set of the benchmark.
+    """A data set of the benchmark.
 
-    Attributes:
-        name: the name of its file, without the ending.
-        title: its name in the paper.
-        imbalance: what the paper calls it.
-        address: where its public home keeps it; empty if it needs no fetching.
-        checksum: of its rows, as `checksum_of` computes it; the same for a download and for a local copy.
-        made_of: the set that this one is made of.
-        make: how it is made of the rows of that one.
+    Attributes
+    ----------
+    name : str
+        Its name on the command line, and of its file without the ending.
+    title : str
+        Its name in the paper.
+    imbalance : str
+        Its class imbalance, as the paper names it.
+    url : str
+        Public address of its file; empty if it is bundled or derived.
+    checksum : str
+        Checksum of its rows (see `compute_checksum`), the same for a download and for a local copy.
+    derived_from : str or None
+        Name of the data set that this one is derived from.
+    derive : callable
+        Makes the rows of this data set from the rows of that one.
     """
 
     name: str
     title: str
     imbalance: Imbalance
-    address: str = ""
+    url: str = ""
     checksum: str = ""
-    made_of: str | None = None
-    make: Callable[[pd.DataFrame], pd.DataFrame] = lambda table: table
+    derived_from: str | None = None
+    derive: Callable[[pd.DataFrame], pd.DataFrame] = lambda table: table
 
     @property
     def source(self) -> str:
-        """The set whose file it needs: another, or itself."""
-        return self.made_of or self.name
+        """Name of the data set whose file is read: the one it is derived from, or its own."""
+        return self.derived_from or self.name
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A set in memory: its texts, what they are in truth, and two views of each text.
+class LoadedDataset:
+    """A data set in memory.
 
-    Attributes:
-        texts: the texts, N.
-        truth: the class of each text, N, for scoring only; empty for texts that belong to none and are not scored.
-        views: view 1 and view 2, N each.
-        views_from: "given" with the set, or "word deletion", drawn once from a fixed seed.
+    Attributes
+    ----------
+    texts : list of str
+        The texts, N.
+    true_labels : list of str
+        The class of each text, N, for scoring only; empty for texts without a class, which are not scored.
+    views : pair of lists of str
+        The first and the second view of each text, N each.
+    views_from : str
+        Origin of the views: "given" with the data set, or "word deletion", drawn once from a fixed seed.
     """
 
     texts: list[str]
-    truth: list[str]
+    true_labels: list[str]
     views: tuple[list[str], list[str]]
     views_from: str
 
     @property
     def n_classes(self) -> int:
-        """C, the number of classes."""
-        return len(set(self.truth) - {""})
+        """The number of true classes."""
+        return len(set(self.true_labels) - {""})
 
 
 _AUTHORS = "https://raw.githubusercontent.com/hmllmh/RSTC/HEAD/AugData/augmented-datasets/"
 _RAKIB = "https://raw.githubusercontent.com/rashadulrakib/short-text-clustering-enhancement/HEAD/data/"
 
-_SMALL = partial(stratified, size=4000)
-_UNEVEN = partial(uneven, ratio=10)
-_VERY_UNEVEN = partial(uneven, ratio=100)
+_SMALL = partial(stratified_subsample, size=4000)
+_IMBALANCED_10 = partial(make_imbalanced, ratio=10)
+_IMBALANCED_100 = partial(make_imbalanced, ratio=100)
 
 DATASETS = {
-    one.name: one
-    for one in (
+    entry.name: entry
+    for entry in (
         Dataset(
             "agnews",
             "AgNews",
@@ -138,84 +151,125 @@ DATASETS = {
             "2dcbf76eb97701ab90fde59c7f07ce3ccf8715e7bd7e133b5bed3b4d8dd3d67c",
         ),
         Dataset("sample", "the bundled sample", "light"),
-        Dataset("stackoverflow-4k", "StackOverflow-4k", "balanced", made_of="stackoverflow", make=_SMALL),
-        Dataset("agnews-4k", "AgNews-4k", "balanced", made_of="agnews", make=_SMALL),
-        Dataset("stackoverflow-10to1", "StackOverflow 10:1", "light", made_of="stackoverflow", make=_UNEVEN),
-        Dataset("stackoverflow-100to1", "StackOverflow 100:1", "heavy", made_of="stackoverflow", make=_VERY_UNEVEN),
-        Dataset("tweet-noisy", "Tweet with noise", "heavy", made_of="tweet", make=noisy),
-        Dataset("googlenews-t-noisy", "GoogleNews-T with noise", "heavy", made_of="googlenews-t", make=noisy),
-        Dataset("stackoverflow-noisy", "StackOverflow with noise", "balanced", made_of="stackoverflow", make=noisy),
-        Dataset("agnews-noisy", "AgNews with noise", "balanced", made_of="agnews", make=noisy),
+        Dataset("stackoverflow-4k", "StackOverflow-4k", "balanced", derived_from="stackoverflow", derive=_SMALL),
+        Dataset("agnews-4k", "AgNews-4k", "balanced", derived_from="agnews", derive=_SMALL),
+        Dataset(
+            "stackoverflow-10to1", "StackOverflow 10:1", "light", derived_from="stackoverflow", derive=_IMBALANCED_10
+        ),
+        Dataset(
+            "stackoverflow-100to1", "StackOverflow 100:1", "heavy", derived_from="stackoverflow", derive=_IMBALANCED_100
+        ),
+        Dataset("tweet-noisy", "Tweet with noise", "heavy", derived_from="tweet", derive=add_noise),
+        Dataset(
+            "googlenews-t-noisy", "GoogleNews-T with noise", "heavy", derived_from="googlenews-t", derive=add_noise
+        ),
+        Dataset(
+            "stackoverflow-noisy",
+            "StackOverflow with noise",
+            "balanced",
+            derived_from="stackoverflow",
+            derive=add_noise,
+        ),
+        Dataset("agnews-noisy", "AgNews with noise", "balanced", derived_from="agnews", derive=add_noise),
     )
 }
-WHOLE_SETS = [name for name, one in DATASETS.items() if one.address]  # the paper's eight
-SMALL_SETS = ["tweet", "googlenews-t", "stackoverflow-4k", "agnews-4k"]  # on which every method can be run
-NOISY_SETS = [name for name in DATASETS if name.endswith("-noisy")]
-UNEVEN_SETS = ["stackoverflow", "stackoverflow-10to1", "stackoverflow-100to1"]
+PAPER_DATASETS = [name for name, entry in DATASETS.items() if entry.url]
+SMALL_DATASETS = ["tweet", "googlenews-t", "stackoverflow-4k", "agnews-4k"]  # small enough to run every method
+NOISY_DATASETS = [name for name in DATASETS if name.endswith("-noisy")]
+IMBALANCED_DATASETS = ["stackoverflow", "stackoverflow-10to1", "stackoverflow-100to1"]
 
 
-def default_folder() -> Path:
-    """Return where `rstc benchmark download` puts the sets unless told otherwise."""
-    return user_cache() / "datasets"
+def default_data_folder() -> Path:
+    """Return the folder that `rstc benchmark download` writes to by default."""
+    return user_cache_dir() / "datasets"
 
 
 def dataset(name: str) -> Dataset:
-    """Return a set by its name."""
+    """Look up a data set by name."""
     if name not in DATASETS:
-        raise InputError(f"there is no set {name!r}; the sets are {', '.join(DATASETS)}")
+        raise InputError(f"unknown data set {name!r}; the data sets are {', '.join(DATASETS)}")
     return DATASETS[name]
 
 
-def check_there(names: Iterable[str], folder: Path) -> None:
-    """Refuse a folder that lacks the file of one of the sets."""
+def check_files_exist(names: Iterable[str], folder: Path) -> None:
+    """Raise InputError if a folder lacks the file of one of the data sets."""
     for name in sorted(names):
-        one = dataset(name)
-        file = f"{one.source}.csv"
+        file = f"{dataset(name).source}.csv"
         if name != "sample" and not (folder / file).is_file():
-            raise InputError(
-                f"there is no {file} in {folder}: run `rstc benchmark download`, or name a folder with --data"
-            )
+            raise InputError(f"{folder} has no {file}: run `rstc benchmark download`, or name a folder with --data")
 
 
-def load(name: str, folder: Path) -> Loaded:
-    """Read a set from a folder of local copies."""
-    one = dataset(name)
-    table = one.make(read(one.source, folder))
+def load(name: str, folder: Path) -> LoadedDataset:
+    """Load a data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    folder : Path
+        Folder with the files of the paper's data sets.
+
+    Returns
+    -------
+    LoadedDataset
+    """
+    entry = dataset(name)
+    table = entry.derive(read_table(entry.source, folder))
     texts = table["text"].tolist()
     if "text1" in table:
-        views, origin = (table["text1"].tolist(), table["text2"].tolist()), "given"
+        views, views_from = (table["text1"].tolist(), table["text2"].tolist()), "given"
     else:
         rng = np.random.default_rng(0)
         first, second = (WordDeletion(DELETED_SHARE)(texts, rng) for _ in range(2))
-        views, origin = (first, second), "word deletion"
-    return Loaded(texts, table["label"].tolist(), views, origin)
+        views, views_from = (first, second), "word deletion"
+    return LoadedDataset(texts, table["label"].tolist(), views, views_from)
 
 
-def read(name: str, folder: Path) -> pd.DataFrame:
-    """Return the rows of a whole set, after checking that they are those of the paper."""
+def read_table(name: str, folder: Path) -> pd.DataFrame:
+    """Read the rows of a data set that is not derived, and check that they are those of the paper.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    folder : Path
+        Folder with the files of the paper's data sets.
+
+    Returns
+    -------
+    DataFrame
+        The columns `label`, `text` and, if the data set has views, `text1` and `text2`.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, cannot be read, or holds other rows.
+    """
     if name == "sample":
         with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as path:
             return pd.read_csv(path, dtype=str, keep_default_na=False).rename(columns={"topic": "label"})
     path = folder / f"{name}.csv"
-    check_there([name], folder)
+    check_files_exist([name], folder)
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as problem:
         raise InputError(f"{path} cannot be read: {problem}") from problem
     if missing := {"label", "text"} - set(table.columns):
         raise InputError(f"{path} lacks the column {min(missing)!r}")
-    if (found := checksum_of(table)) != DATASETS[name].checksum:
+    if (checksum := compute_checksum(table)) != DATASETS[name].checksum:
         raise InputError(
-            f"{path} does not hold the rows of {DATASETS[name].title}: their checksum is {found[:12]}…, "
+            f"{path} does not hold the rows of {DATASETS[name].title}: their checksum is {checksum[:12]}…, "
             f"expected {DATASETS[name].checksum[:12]}…"
         )
     return table
 
 
-def checksum_of(table: pd.DataFrame) -> str:
-    """Return the sha256 of a table's columns and rows, whatever the quoting and the line ends of its file.
+def compute_checksum(table: pd.DataFrame) -> str:
+    """Compute the sha256 of a table's columns and rows, independent of the quoting and line ends of its file.
 
-    >>> checksum_of(pd.DataFrame({"label": ["1"], "text": ["late again"]}))[:8]
+    Examples
+    --------
+    >>> compute_checksum(pd.DataFrame({"label": ["1"], "text": ["late again"]}))[:8]
     'f6df1814'
     """
     digest = hashlib.sha256("\x1f".join(table.columns).encode())
@@ -226,7 +280,19 @@ def checksum_of(table: pd.DataFrame) -> str:
 
 @dataclass(frozen=True)
 class Statistics:
-    """A row of the paper's Table 3: classes, texts, mean words of a text, largest class over smallest."""
+    """A row of the paper's Table 3.
+
+    Attributes
+    ----------
+    C : int
+        Number of classes.
+    N : int
+        Number of texts.
+    A : float
+        Mean number of words per text.
+    R : float
+        Size of the largest class over that of the smallest.
+    """
 
     C: int
     N: int
@@ -234,12 +300,14 @@ class Statistics:
     R: float
 
 
-def statistics(texts: Sequence[str], truth: Sequence[str]) -> Statistics:
-    """Describe a set as the paper's Table 3 does.
+def compute_statistics(texts: Sequence[str], true_labels: Sequence[str]) -> Statistics:
+    """Describe a data set as the paper's Table 3 does.
 
-    >>> statistics(["late again", "where is it", "refund", "money back"], ["a", "a", "b", "a"])
+    Examples
+    --------
+    >>> compute_statistics(["late again", "where is it", "refund", "money back"], ["a", "a", "b", "a"])
     Statistics(C=2, N=4, A=2.0, R=3.0)
     """
-    sizes = pd.Series([label for label in truth if label]).value_counts()
-    words = [len(text.split()) for text in texts]
-    return Statistics(len(sizes), len(texts), float(np.mean(words)), float(sizes.max() / sizes.min()))
+    sizes = pd.Series([label for label in true_labels if label]).value_counts()
+    n_words = [len(text.split()) for text in texts]
+    return Statistics(len(sizes), len(texts), float(np.mean(n_words)), float(sizes.max() / sizes.min()))

@@ -1,4 +1,4 @@
-"""The store of runs: a JSON file a run, which is there complete or not at all."""
+"""The store of benchmark runs: a folder with one JSON file per run, written atomically."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ from typing import Any
 from urllib.parse import quote
 
 from rstc.errors import InputError
-from rstc.io.atomic import replaced_file
+from rstc.io.atomic import replace_file
+
+REQUIRED_KEYS = {"dataset", "method", "seed", "changes", "settings"}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run that is asked for: a method on a set from a seed, with some of the method's settings changed."""
+    """A run to make: a method on a data set with a seed.
+
+    Attributes
+    ----------
+    dataset, method : str
+        Names of the data set and of the method.
+    seed : int
+        The seed.
+    changes : mapping
+        Settings of the method that differ from its own.
+    """
 
     dataset: str
     method: str
@@ -23,61 +35,69 @@ class Job:
     changes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def row(self) -> str:
-        """What runs that differ in set and seed alone have in common: the method and what is changed in it.
+    def variant(self) -> str:
+        """The method with its changed settings, which names a row of the tables and a folder of the store.
 
-        >>> Job("tweet", "rstc-paper", 0, {"eps2": 0.1}).row
+        Examples
+        --------
+        >>> Job("tweet", "rstc-paper", 0, {"eps2": 0.1}).variant
         'rstc-paper+eps2=0.1'
         """
-        changed = (f"{name}={quote(str(value), safe='')}" for name, value in sorted(self.changes.items()))
-        return "+".join([self.method, *changed])
+        changes = (f"{name}={quote(str(value), safe='')}" for name, value in sorted(self.changes.items()))
+        return "+".join([self.method, *changes])
 
     @property
     def path(self) -> Path:
-        """Its place in a store."""
-        return Path(self.dataset) / self.row / f"{self.seed}.json"
+        """Path of its file, relative to the folder of the store."""
+        return Path(self.dataset) / self.variant / f"{self.seed}.json"
 
 
 class Store:
-    """A folder of runs."""
+    """A folder of runs.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder; it is created when a run is added.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def has(self, job: Job) -> bool:
-        """Tell whether a run is there."""
+        """Check whether a run is stored."""
         return (self.folder / job.path).is_file()
 
     def add(self, job: Job, result: Mapping[str, Any]) -> None:
-        """Write a run down."""
+        """Write the result of a run."""
         path = self.folder / job.path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            raise InputError(f"{path.parent} cannot be made: {problem.strerror or problem}") from problem
-        with replaced_file(path) as temporary:
-            temporary.write_text(_a_line_a_key(result), encoding="utf-8")
+            raise InputError(f"{path.parent} cannot be created: {problem.strerror or problem}") from problem
+        with replace_file(path) as temporary:
+            temporary.write_text(_dump_one_key_per_line(result), encoding="utf-8")
 
     def get(self, job: Job) -> dict[str, Any] | None:
-        """Return a run, None if it is not there."""
-        return _read(self.folder / job.path) if self.has(job) else None
+        """Read the result of a run; None if it is not stored."""
+        return _read_run(self.folder / job.path) if self.has(job) else None
 
     def runs(self) -> list[dict[str, Any]]:
-        """Return all runs, in the order of set, row and seed."""
-        return [_read(path) for path in sorted(self.folder.glob("*/*/*.json"))]
+        """Read all runs, sorted by data set, variant and seed."""
+        return [_read_run(path) for path in sorted(self.folder.glob("*/*/*.json"))]
 
 
-def _a_line_a_key(result: Mapping[str, Any]) -> str:
-    """Write a run as JSON with a line for each key: long curves and maps take a line each, and not thousands."""
+def _dump_one_key_per_line(result: Mapping[str, Any]) -> str:
+    """Write a result as JSON with one line per key, so that long curves and maps take one line each."""
     lines = (f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in result.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_run(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise InputError(f"{path} is no run of the benchmark ({problem}); delete it to have it run again") from problem
-    if not isinstance(content, dict) or not {"dataset", "method", "seed", "changes", "settings"} <= set(content):
-        raise InputError(f"{path} is no run of the benchmark; delete it to have it run again")
+        raise InputError(f"{path} is not a run of the benchmark ({problem}); delete it to run it again") from problem
+    if not isinstance(content, dict) or not set(content) >= REQUIRED_KEYS:
+        raise InputError(f"{path} is not a run of the benchmark; delete it to run it again")
     return content

@@ -1,41 +1,49 @@
-"""Tables of results: mean and standard deviation over seeds, the paper's figures beside ours; Markdown, LaTeX, CSV."""
+"""Tables of results by method and data set, over seeds and beside the paper's numbers, in Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rstc.benchmark.datasets import DATASETS
-from rstc.benchmark.methods import METHODS, SCHEDULED
-from rstc.benchmark.published import published
+from rstc.benchmark.methods import METHODS, SCHEDULED_FAMILIES
+from rstc.benchmark.published import published_scores
 from rstc.benchmark.store import Job
 from rstc.errors import InputError
 
 METRICS = ("acc", "nmi", "ari")
-SWEPT = {"eps1", "eps2", "lambda_i"}  # settings whose effect the figures show
-SHOWN = ("acc", "nmi")  # as in the paper's table; ARI is in the CSV
+SHOWN_METRICS = ("acc", "nmi")  # as in the paper's table; the CSV has ARI as well
+SWEPT_SETTINGS = {"eps1", "eps2", "lambda_i"}  # their effect is shown in figures
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The runs of one method on one set.
+    """The runs of one method on one data set, which differ in the seed alone.
 
-    Attributes:
-        means, deviations: of ACC, NMI and ARI over the seeds, in percent; a single seed has no deviation.
-        seeds: how many runs there are.
-        layers: how many layers of the encoder learned; None where there is no encoder.
-        clusters, seconds: means over the seeds.
-        views: where the two views came from; None where there are none.
+    Attributes
+    ----------
+    means : dict
+        Mean ACC, NMI and ARI over the seeds, in percent.
+    deviations : dict
+        Their standard deviations; None for a single seed.
+    n_seeds : int
+        Number of runs.
+    layers : str or None
+        Number of trained encoder layers; None for a method without an encoder.
+    clusters, seconds : float
+        Mean number of clusters and mean time over the seeds.
+    views : str or None
+        Origin of the two views; None for a method without views.
     """
 
     means: dict[str, float]
     deviations: dict[str, float | None]
-    seeds: int
+    n_seeds: int
     layers: str | None
     clusters: float
     seconds: float
@@ -44,54 +52,78 @@ class Cell:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Cells by row and set; rows in the order of METHODS, those with changed settings after the method's own."""
+    """Cells by variant of a method and by data set.
+
+    Attributes
+    ----------
+    datasets : list of str
+        Names of the data sets, which are the columns.
+    rows : dict of dict of Cell
+        Cells by variant and data set; variants in the order of METHODS.
+    methods : dict of str
+        Method of each variant.
+    changes : dict of dict
+        Changed settings of each variant.
+    """
 
     datasets: list[str]
     rows: dict[str, dict[str, Cell]]
     methods: dict[str, str]
     changes: dict[str, dict[str, Any]]
 
-    def title(self, row: str) -> str:
-        """How a row is called; "squeezed" is a method on the CPU's schedule in place of the paper's."""
-        asked, changed = METHODS[self.methods[row]], dict(self.changes[row])
-        schedule = changed.pop("schedule", "cpu" if asked.family in SCHEDULED else None)
-        told = {"cpu": ", squeezed", "paper": ", the paper's schedule", None: ""}[schedule]
-        return asked.title + told + "".join(f", {name} = {value}" for name, value in changed.items())
+    def row_title(self, variant: str) -> str:
+        """Return the title of a row; "short schedule" is a method of the paper on the CPU schedule."""
+        method, changes = METHODS[self.methods[variant]], dict(self.changes[variant])
+        schedule = changes.pop("schedule", "cpu" if method.family in SCHEDULED_FAMILIES else None)
+        suffix = {"cpu": ", short schedule", "paper": ", the paper's schedule", None: ""}[schedule]
+        return method.title + suffix + "".join(f", {name} = {value}" for name, value in changes.items())
 
-    def head(self, dataset: str) -> str:
-        """How a column is called: the set, and where the views of methods that use them came from."""
-        found = {cells[dataset].views for cells in self.rows.values() if dataset in cells} - {None}
-        return DATASETS[dataset].title + "".join(f", views: {views}" for views in sorted(map(str, found)))
+    def column_title(self, dataset: str) -> str:
+        """Return the title of a column: the data set and the origin of its views, if a method uses them."""
+        views = {cells[dataset].views for cells in self.rows.values() if dataset in cells} - {None}
+        return DATASETS[dataset].title + "".join(f", views: {origin}" for origin in sorted(map(str, views)))
 
 
-def result_table(runs: Sequence[dict[str, Any]], datasets: Sequence[str]) -> ResultTable:
-    """Gather runs into a table of methods by sets.
+def build_table(runs: Sequence[dict[str, Any]], datasets: Sequence[str]) -> ResultTable:
+    """Summarise runs as a table of methods by data sets.
 
-    Sweeps of a setting are for the figures and left out; other changed settings make a row of their own.
+    Parameters
+    ----------
+    runs : sequence of dict
+        Runs of the store. Runs that change a setting of SWEPT_SETTINGS are left out.
+    datasets : sequence of str
+        Names of the data sets to show.
+
+    Returns
+    -------
+    ResultTable
     """
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
     methods, changes = {}, {}
     for run in runs:
         if run["method"] not in METHODS:
-            raise InputError(f"the store has a run of the method {run['method']!r}, which there is not")
+            raise InputError(f"the store has a run of the unknown method {run['method']!r}")
     for run in sorted(runs, key=lambda run: list(METHODS).index(run["method"])):
-        if run["dataset"] not in datasets or set(run["changes"]) & SWEPT:
+        if run["dataset"] not in datasets or set(run["changes"]) & SWEPT_SETTINGS:
             continue
-        row = Job(run["dataset"], run["method"], run["seed"], run["changes"]).row
-        groups.setdefault(row, {}).setdefault(run["dataset"], []).append(run)
-        methods[row], changes[row] = run["method"], run["changes"]
-    cells = {row: {name: cell_of(found) for name, found in by_set.items()} for row, by_set in groups.items()}
-    return ResultTable(list(datasets), cells, methods, changes)
+        variant = Job(run["dataset"], run["method"], run["seed"], run["changes"]).variant
+        groups.setdefault(variant, {}).setdefault(run["dataset"], []).append(run)
+        methods[variant], changes[variant] = run["method"], run["changes"]
+    rows = {
+        variant: {name: summarise_runs(group) for name, group in by_dataset.items()}
+        for variant, by_dataset in groups.items()
+    }
+    return ResultTable(list(datasets), rows, methods, changes)
 
 
-def cell_of(runs: list[dict[str, Any]]) -> Cell:
-    """Sum up the runs of a method on a set, which differ in the seed alone."""
+def summarise_runs(runs: list[dict[str, Any]]) -> Cell:
+    """Average the runs of a method on a data set, which may differ in the seed alone."""
     for run in runs[1:]:
         shared = set(run["settings"]) & set(runs[0]["settings"])
-        if other := {name for name in shared if run["settings"][name] != runs[0]["settings"][name]}:
+        if different := {name for name in shared if run["settings"][name] != runs[0]["settings"][name]}:
             raise InputError(
-                f"the runs of {run['method']} on {run['dataset']} have different {', '.join(sorted(other))}: "
-                "delete those of the settings that you do not want"
+                f"the runs of {run['method']} on {run['dataset']} have different {', '.join(sorted(different))}: "
+                "delete those with the settings that you do not want"
             )
 
     def mean(name: str) -> float:
@@ -104,15 +136,14 @@ def cell_of(runs: list[dict[str, Any]]) -> Cell:
         {name: mean(name) for name in METRICS},
         {name: deviation(name) for name in METRICS},
         len(runs),
-        _layers(runs[0]),
+        _trained_layers(runs[0]),
         mean("clusters"),
         mean("seconds"),
         runs[0]["views"],
     )
 
 
-def _layers(run: dict[str, Any]) -> str | None:
-    """Return how many layers of the encoder learned in a run."""
+def _trained_layers(run: dict[str, Any]) -> str | None:
     if run["method"] == "sbert":
         return "0"
     layers = run["settings"].get("trainable_layers")
@@ -120,107 +151,132 @@ def _layers(run: dict[str, Any]) -> str | None:
 
 
 def render(table: ResultTable, format: str) -> str:
-    """Write a table as "markdown", "latex" or "csv"."""
+    """Format a table as "markdown", "latex" or "csv"."""
     if format not in FORMATS:
         raise InputError(f"format={format!r} is not one of {', '.join(FORMATS)}")
     return FORMATS[format](table)
 
 
-def markdown(table: ResultTable) -> str:
-    """Write a table in Markdown: ACC / NMI, then in brackets how many seeds and how many learning layers."""
-    heads = ["method", *map(table.head, table.datasets)]
-    lines = [heads, ["---"] * len(heads)]
-    for row, cells in table.rows.items():
+def format_markdown(table: ResultTable) -> str:
+    """Format a table in Markdown, with ACC / NMI and in brackets the number of seeds and of trained layers."""
+    rows = []
+    for variant, cells in table.rows.items():
         texts = [
-            _cell_text(table, row, name, "**{}**", "<u>{}</u>", "±") if name in cells else "" for name in table.datasets
-        ]
-        lines.append([table.title(row), *texts])
-        if theirs := _published_texts(table, row):
-            lines.append([f"*{METHODS[table.methods[row]].title}, as published*", *theirs])
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
-
-
-def latex(table: ResultTable) -> str:
-    """Write a table in LaTeX, for the package booktabs."""
-    heads = ["method", *(_escaped(table.head(name)) for name in table.datasets)]
-    lines = [" & ".join(heads) + r" \\", r"\midrule"]
-    for row, cells in table.rows.items():
-        texts = [
-            _cell_text(table, row, name, r"\textbf{{{}}}", r"\underline{{{}}}", r"$\pm$") if name in cells else ""
+            _format_cell(table, variant, name, "**{}**", "<u>{}</u>", "±") if name in cells else ""
             for name in table.datasets
         ]
-        lines.append(" & ".join([_escaped(table.title(row)), *texts]) + r" \\")
-        if theirs := _published_texts(table, row):
-            title = rf"\emph{{{_escaped(METHODS[table.methods[row]].title)}, as published}}"
-            lines.append(" & ".join([title, *theirs]) + r" \\")
+        rows.append([table.row_title(variant), *texts])
+        if published := _format_published(table, variant):
+            rows.append([f"*{METHODS[table.methods[variant]].title}, as published*", *published])
+    return markdown_table(["method", *map(table.column_title, table.datasets)], rows) + "\n"
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Format a header and rows of cells as a Markdown table.
+
+    Examples
+    --------
+    >>> print(markdown_table(["N", "seconds"], [[10, 0.5]]))
+    | N | seconds |
+    | --- | --- |
+    | 10 | 0.5 |
+    """
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell).strip().replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def format_latex(table: ResultTable) -> str:
+    """Format a table in LaTeX, for the package booktabs."""
+    header = ["method", *(_escape_latex(table.column_title(name)) for name in table.datasets)]
+    lines = [" & ".join(header) + r" \\", r"\midrule"]
+    for variant, cells in table.rows.items():
+        texts = [
+            _format_cell(table, variant, name, r"\textbf{{{}}}", r"\underline{{{}}}", r"$\pm$") if name in cells else ""
+            for name in table.datasets
+        ]
+        lines.append(" & ".join([_escape_latex(table.row_title(variant)), *texts]) + r" \\")
+        if published := _format_published(table, variant):
+            title = rf"\emph{{{_escape_latex(METHODS[table.methods[variant]].title)}, as published}}"
+            lines.append(" & ".join([title, *published]) + r" \\")
     begin = rf"\begin{{tabular}}{{l{'c' * len(table.datasets)}}}"
     return "\n".join([begin, r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def comma_separated(table: ResultTable) -> str:
-    """Write a table as CSV, a line for each method and set, unrounded."""
+def format_csv(table: ResultTable) -> str:
+    """Format a table as CSV with a line per method and data set, unrounded."""
     out = io.StringIO()
-    names = [f"{metric}_{kind}" for metric in METRICS for kind in ("mean", "std")]
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        [
-            "dataset",
-            "method",
-            "changes",
-            "seeds",
-            "layers",
-            "views",
-            *names,
-            "clusters",
-            "seconds",
-            "paper_acc",
-            "paper_nmi",
-        ]
-    )
-    for row, cells in table.rows.items():
+    scores = [f"{metric}_{statistic}" for metric in METRICS for statistic in ("mean", "std")]
+    keys = ["dataset", "method", "changes", "seeds", "layers", "views"]
+    writer.writerow([*keys, *scores, "clusters", "seconds", "paper_acc", "paper_nmi"])
+    for variant, cells in table.rows.items():
+        method = table.methods[variant]
+        changes = " ".join(f"{name}={value}" for name, value in table.changes[variant].items())
         for name, cell in cells.items():
-            numbers = [value for metric in METRICS for value in (cell.means[metric], cell.deviations[metric])]
-            changed = " ".join(f"{key}={value}" for key, value in table.changes[row].items())
-            theirs = published(table.methods[row], name) or ("", "")
-            start = [name, table.methods[row], changed, cell.seeds, cell.layers, cell.views]
-            writer.writerow([*start, *numbers, cell.clusters, cell.seconds, *theirs])
+            values = [value for metric in METRICS for value in (cell.means[metric], cell.deviations[metric])]
+            published = published_scores(method, name) or ("", "")
+            made_with = [name, method, changes, cell.n_seeds, cell.layers, cell.views]
+            writer.writerow([*made_with, *values, cell.clusters, cell.seconds, *published])
     return out.getvalue()
 
 
-FORMATS: dict[str, Callable[[ResultTable], str]] = {"markdown": markdown, "latex": latex, "csv": comma_separated}
+FORMATS: dict[str, Callable[[ResultTable], str]] = {
+    "markdown": format_markdown,
+    "latex": format_latex,
+    "csv": format_csv,
+}
 
 
-def _cell_text(table: ResultTable, row: str, dataset: str, best: str, second: str, plus_minus: str) -> str:
-    """Return ACC / NMI with deviations, the best and the runner-up marked, and what the cell was made with."""
-    cell = table.rows[row][dataset]
+def format_scores(cell: Cell, plus_minus: str = "±", emphasise: Callable[[str, str], str] | None = None) -> str:
+    """Format ACC / NMI with the standard deviations over the seeds.
+
+    Parameters
+    ----------
+    cell : Cell
+        The scores.
+    plus_minus : str
+        The sign before a deviation.
+    emphasise : callable, optional
+        Maps a metric and its formatted mean to the text to show.
+    """
     parts = []
-    for metric in SHOWN:
+    for metric in SHOWN_METRICS:
         text = f"{cell.means[metric]:.1f}"
-        values = sorted({round(cells[dataset].means[metric], 1) for cells in table.rows.values() if dataset in cells})
-        place = values[::-1].index(round(cell.means[metric], 1))
-        if place < 2 and len(values) > 1:
-            text = (best, second)[place].format(text)
-        spread = cell.deviations[metric]
-        parts.append(text if spread is None else f"{text} {plus_minus} {spread:.1f}")
-    made = f"{cell.seeds}s" if cell.layers is None else f"{cell.seeds}s {cell.layers}L"
-    return " / ".join(parts) + f" ({made})"
+        if emphasise is not None:
+            text = emphasise(metric, text)
+        deviation = cell.deviations[metric]
+        parts.append(text if deviation is None else f"{text} {plus_minus} {deviation:.1f}")
+    return " / ".join(parts)
 
 
-def _published_texts(table: ResultTable, row: str) -> list[str]:
-    """Return the paper's cells of a row, or nothing if it has none."""
-    if set(table.changes[row]) - {"schedule"}:
+def _format_cell(table: ResultTable, variant: str, dataset: str, best: str, second: str, plus_minus: str) -> str:
+    """Format the scores of a cell, the best and the second best of the column marked, with seeds and layers."""
+    cell = table.rows[variant][dataset]
+
+    def emphasise(metric: str, text: str) -> str:
+        column = sorted({round(cells[dataset].means[metric], 1) for cells in table.rows.values() if dataset in cells})
+        rank = column[::-1].index(round(cell.means[metric], 1))
+        return (best, second)[rank].format(text) if rank < 2 and len(column) > 1 else text
+
+    made_with = f"{cell.n_seeds}s" if cell.layers is None else f"{cell.n_seeds}s {cell.layers}L"
+    return f"{format_scores(cell, plus_minus, emphasise)} ({made_with})"
+
+
+def _format_published(table: ResultTable, variant: str) -> list[str]:
+    """Format the paper's scores of a variant; empty if there are none."""
+    if set(table.changes[variant]) - {"schedule"}:
         return []
-    if "schedule" not in table.changes[row] and f"{row}+schedule=paper" in table.rows:
-        return []  # they stand below the row that ran as the paper did
-    found = [published(table.methods[row], name) for name in table.datasets]
-    return ["–" if one is None else f"{one[0]:.2f} / {one[1]:.2f}" for one in found] if any(found) else []
+    if "schedule" not in table.changes[variant] and f"{variant}+schedule=paper" in table.rows:
+        return []  # they are shown below the run on the paper's schedule
+    scores = [published_scores(table.methods[variant], name) for name in table.datasets]
+    return ["–" if pair is None else f"{pair[0]:.2f} / {pair[1]:.2f}" for pair in scores] if any(scores) else []
 
 
-def _escaped(text: str) -> str:
-    """Return a text as LaTeX shows it.
+def _escape_latex(text: str) -> str:
+    r"""Escape the special characters of LaTeX.
 
-    >>> _escaped("STC²-LPI, encoder = org_a/50%")
-    'STC$^2$-LPI, encoder = org\\\\_a/50\\\\%'
+    >>> print(_escape_latex("STC²-LPI, encoder = org_a/50%"))
+    STC$^2$-LPI, encoder = org\_a/50\%
     """
     special = {character: "\\" + character for character in "&%$#_{}"}
     special |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "²": "$^2$"}
