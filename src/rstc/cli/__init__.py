@@ -1,4 +1,4 @@
-"""The command line `rstc`: each command parses, calls one public function, and shows what came of it."""
+"""The command line `rstc`: each command parses its options, calls one pipeline and prints the result."""
 
 from rstc.cli.app import main
 

@@ -1,4 +1,4 @@
-"""The commands put together, and what happens when one goes wrong."""
+"""The `rstc` application: its commands, and how errors and warnings are printed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import augment, benchmark, cluster, evaluate, export, info, predict, report, update
-from rstc.cli import edit as correct
-from rstc.cli.messages import say
+from rstc.cli import augment, benchmark, cluster, edit, evaluate, export, info, predict, report, settings, update
+from rstc.cli.messages import print_message
 from rstc.errors import InputError, RstcWarning
 
 app = typer.Typer(
@@ -25,22 +24,23 @@ app = typer.Typer(
 app.command("cluster")(cluster.cluster)
 app.command("predict")(predict.predict)
 app.command("update")(update.update)
-app.command("augment", epilog=augment.WAYS_LISTED)(augment.augment)
+app.command("augment", epilog=augment.METHODS_HELP)(augment.augment)
 app.command("report")(report.report)
-app.command("explore")(correct.explore)
-app.command("merge")(correct.merge)
-app.command("names")(correct.names)
-app.command("apply")(correct.apply)
+app.command("explore")(edit.explore)
+app.command("merge")(edit.merge)
+app.command("names")(edit.names)
+app.command("apply")(edit.apply)
 app.command("figures")(report.figures)
 app.command("export")(export.export)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
+app.command("settings")(settings.settings)
 app.command("demo")(cluster.demo)
 app.add_typer(benchmark.app)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"rstc {version('rstc')}")
@@ -49,25 +49,27 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every renewal of the labels.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every update of the pseudo-labels.")] = False,
 ) -> None:
-    """Options that come before the command."""
+    """Set up logging for all commands."""
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("rstc").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one sentence and exit code 2."""
+    """Run the command line; invalid input ends with one sentence and exit code 2."""
     warnings.showwarning = _show_warning
     try:
         app()
-    except InputError as mistake:
-        say(f"rstc: {mistake}")
+    except InputError as error:
+        print_message(f"rstc: {error}")
         sys.exit(2)
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Show our own warnings as one line each; those of the libraries below are not the user's business."""
+    """Print warnings of rstc as one line each, and drop those of the libraries underneath."""
     if issubclass(category, RstcWarning):
-        say(f"note: {message}")
+        print_message(f"note: {message}")

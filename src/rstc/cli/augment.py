@@ -1,4 +1,4 @@
-"""`rstc augment`: a file with two changed versions of each text, for people to look at and for runs to learn from."""
+"""`rstc augment`: write two augmented versions of each text."""
 
 from __future__ import annotations
 
@@ -7,30 +7,39 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Device, Encoding, Format, TextColumn, note_plain_input
-from rstc.representation.view_specs import IN_THE_ENCODER, TO_WRITE, WAYS
+from rstc.cli.options import Device, Encoding, Format, TextColumn, warn_plain_text_input
+from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, VIEW_METHODS
 
-EXAMPLES_SHOWN = 5
-WAYS_LISTED = "\n\n".join(f"`{way}`: {what}" for way, what in WAYS.items() if way not in IN_THE_ENCODER)
+N_EXAMPLES = 5
+METHODS_HELP = "\n\n".join(f"`{name}`: {text}" for name, text in VIEW_METHODS.items() if name not in ENCODER_METHODS)
 
 
 def augment(
-    file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, Parquet, plain text (one a line), or - for stdin.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")],
-    method: Annotated[str, typer.Option("--method", "-m", metavar="RECIPE", help="How texts are changed.")] = TO_WRITE,
+    file: Annotated[
+        str, typer.Argument(help="CSV, TSV, JSONL, Parquet, plain text (one text per line), or - for stdin.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
+    method: Annotated[
+        str, typer.Option("--method", "-m", metavar="VIEWS", help="How the texts are changed: a view specification.")
+    ] = DEFAULT_AUGMENT_SPEC,
     text_column: TextColumn = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed and file give the same versions.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Random seed; the same seed and file give the same versions.")
+    ] = 0,
     encoder: Annotated[
-        str | None, typer.Option("--encoder", metavar="NAME", help="A folder or a hub name, for ways that need one.")
+        str | None,
+        typer.Option(
+            "--encoder", metavar="NAME", help="Sentence encoder for methods that need one: a folder or a hub name."
+        ),
     ] = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
     device: Device = "auto",
 ) -> None:
-    """Write two changed versions of each text, as the columns `text1` and `text2`.
+    """Write two augmented versions of each text, as the columns `text1` and `text2`.
 
-    A recipe is one of the ways below, with a share of the words after an @ (0.1 unless you say), or several of them
-    joined by +. A comma parts version 1 from version 2.
+    VIEWS is one of the methods below, optionally with the share of words to change after an @ (default 0.1), or
+    several methods joined by +. A comma separates version 1 from version 2.
 
     Examples:
 
@@ -42,13 +51,13 @@ def augment(
 
         rstc cluster views.csv --clusters 12 --out run --views text1,text2
     """
-    from rstc.cli.display import changes_table, output, shown_progress
+    from rstc.cli.display import augmentation_table, output, show_progress
 
-    note_plain_input(file, format)
-    with shown_progress() as listener:
-        from rstc.pipelines.cluster import augment_file
+    warn_plain_text_input(file, format)
+    with show_progress() as listener:
+        from rstc.pipelines.augment import augment_file
 
-        made = augment_file(
+        augmented = augment_file(
             file,
             out,
             method,
@@ -60,8 +69,8 @@ def augment(
             device=device,
             listener=listener,
         )
-    texts = made.dropna(subset="text")
-    output.print(changes_table(texts.head(EXAMPLES_SHOWN)))
+    texts = augmented.dropna(subset="text")
+    output.print(augmentation_table(texts.head(N_EXAMPLES)))
     words = texts.map(str.split)
     changed = ((words["text1"] != words["text"]) | (words["text2"] != words["text"])).mean()
-    output.print(f"{len(made):,} rows written to {out}; {changed:.0%} of the texts were changed", highlight=False)
+    output.print(f"{len(augmented):,} rows written to {out}; {changed:.0%} of the texts were changed")

@@ -1,51 +1,67 @@
-"""`rstc cluster` and `rstc demo`: a file of texts to a run folder and a table of its clusters."""
+"""`rstc cluster` and `rstc demo`: cluster a file of texts into a run folder and print its clusters."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rstc.cli.options import Device, Encoding, Format, GuardFormulas, TextColumn, note_guarded, note_plain_input
+from rstc.cli.options import (
+    Device,
+    Encoding,
+    Format,
+    GuardFormulas,
+    TextColumn,
+    report_formula_guard,
+    warn_plain_text_input,
+)
 from rstc.config import parse_setting
 from rstc.errors import InputError
 
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The run folder to write.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that folder.")]
+if TYPE_CHECKING:
+    from rstc.results.summary import Summary
+
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Run folder to write.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in DIR.")]
 Resume = Annotated[
     bool | None,
     typer.Option(
         "--resume/--from-scratch",
-        help="Go on from where a run of the same command was stopped in DIR, as is done anyway, or begin anew.",
+        help="Resume an interrupted run of the same command in DIR (the default), or start from scratch.",
         show_default=False,
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed and file give the same clusters.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed; the same seed and file give the same clusters.")]
 
 
 def cluster(
-    file: Annotated[str, typer.Argument(help="CSV, TSV, JSONL, Parquet, plain text (one a line), or - for stdin.")],
+    file: Annotated[
+        str, typer.Argument(help="CSV, TSV, JSONL, Parquet or plain text (one text per line), or - for stdin.")
+    ],
     out: Out,
     clusters: Annotated[
         str,
         typer.Option(
-            "--clusters", "-k", metavar="K", help="How many clusters: 12, a range as 10-60, or what the texts suggest."
+            "--clusters",
+            "-k",
+            metavar="K",
+            help="Number of clusters: 12, a range such as 10-60, or auto to estimate it.",
         ),
     ] = "auto",
     text_column: TextColumn = None,
     views: Annotated[
         str | None,
-        typer.Option("--views", metavar="A,B", help="Two columns that hold changed versions of each text."),
+        typer.Option("--views", metavar="A,B", help="Two columns that hold augmented versions of each text."),
     ] = None,
     noise: Annotated[
         float | None,
         typer.Option(
             "--noise",
             metavar="SHARE",
-            help="Give strange texts cluster -1, until only this share of the others is expected to belong nowhere.",
+            help="Give outliers cluster -1 until only this share of outliers is expected among the other texts.",
         ),
     ] = None,
     labels: Annotated[
@@ -53,19 +69,23 @@ def cluster(
         typer.Option(
             "--labels",
             metavar="COLUMN",
-            help="What you know: a class in some rows, empty in others. Each is a cluster; new ones are still found.",
+            help="Partial labels: a class in some rows, empty in the others. Each class becomes a cluster.",
         ),
     ] = None,
     truth: Annotated[
         str | None,
         typer.Option(
-            "--truth", metavar="COLUMN", help="True classes, for scores on the page; clustering ignores them."
+            "--truth", metavar="COLUMN", help="True classes, only used for scores on the page, not for clustering."
         ),
     ] = None,
-    preset: Annotated[str, typer.Option(help="default, or paper for the paper's settings.")] = "default",
+    preset: Annotated[
+        str, typer.Option("--preset", metavar="NAME", help="default, or paper for the settings of the paper.")
+    ] = "default",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; may be repeated."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Change a setting; may be repeated. `rstc settings` lists them."
+        ),
     ] = None,
     seed: Seed = 0,
     format: Format = None,
@@ -77,10 +97,10 @@ def cluster(
 ) -> None:
     """Cluster the texts of a file.
 
-    Writes DIR/clusters.* (your rows with `cluster` and `confidence`), DIR/report.html (the result as a page: open it in
-    a browser), DIR/summary.json, DIR/points.parquet and DIR/model/.
+    Writes DIR/clusters.* (the rows of the file with `cluster` and `confidence`), DIR/report.html (open it in a
+    browser), DIR/summary.json, DIR/points.parquet and DIR/model/.
 
-    A run that was stopped or killed goes on where it was when the same command is given again.
+    An interrupted run resumes from its last checkpoint when the same command is given again.
 
     Examples:
 
@@ -92,7 +112,7 @@ def cluster(
 
         rstc cluster tickets.csv --out run --noise 0.005
 
-        rstc cluster tickets.csv -k 12 --out run --labels topic_if_known
+        rstc cluster tickets.csv -k 12 --out run --labels known_topic
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
 
@@ -104,19 +124,19 @@ def cluster(
 
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
-    changed = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
+    changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
     if noise is not None:
-        changed["noise"] = noise
+        changes["noise"] = noise
     _run(
         file,
         out,
         int(clusters) if clusters.strip().isdecimal() else clusters,
         text_column=text_column,
-        view_columns=_two_columns(views),
+        view_columns=_parse_view_columns(views),
         truth_column=truth,
         label_column=labels,
         preset=preset,
-        settings=changed,
+        settings=changes,
         seed=seed,
         format=format,
         encoding=encoding,
@@ -126,13 +146,13 @@ def cluster(
     )
 
 
-def _two_columns(views: str | None) -> tuple[str, str] | None:
-    """Read the names of two columns with a comma between."""
+def _parse_view_columns(views: str | None) -> tuple[str, str] | None:
+    """Parse two column names separated by a comma."""
     if views is None:
         return None
     first, comma, second = (part.strip() for part in views.partition(","))
     if not (first and comma and second) or "," in second:
-        raise InputError(f"--views names two columns with a comma between, as in text1,text2; got {views!r}")
+        raise InputError(f"--views expects two columns separated by a comma, such as text1,text2; got {views!r}")
     return first, second
 
 
@@ -147,57 +167,63 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
         _run(str(sample), out, 10, seed=seed, overwrite=overwrite, truth_column="topic")
     from rstc.cli.display import output
 
-    output.print(
-        f"How well did it do? rstc evaluate {out / 'clusters.csv'} --truth topic", highlight=False, markup=False
-    )
+    output.print(f"Compare with the true topics: rstc evaluate {out / 'clusters.csv'} --truth topic")
 
 
 def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None, **options: Any) -> None:
-    """Cluster a file and show what came of it."""
-    from rstc.cli.display import cluster_table, count_line, noise_line, output, seconds_line, shown_progress
+    """Cluster a file and print the result."""
+    from rstc.cli.display import output, show_progress
 
-    note_plain_input(file, options.get("format"))
-    with shown_progress() as listener:
-        from rstc.runtime.distributed import told_when_one_ends
-        from rstc.results.run_folder import REPORT
+    warn_plain_text_input(file, options.get("format"))
+    with show_progress() as listener:
         from rstc.pipelines.cluster import cluster_file
-        from rstc.runtime.signals import Stopping
+        from rstc.results.run_folder import REPORT
+        from rstc.runtime.distributed import process_group_session
+        from rstc.runtime.signals import StopHandler
 
-        stopping = Stopping()
-        with told_when_one_ends() as ranks, stopping.listening() if ranks.alone else nullcontext():
+        stop_handler = StopHandler()
+        with process_group_session() as processes, stop_handler.listen() if processes.is_single else nullcontext():
             summary = cluster_file(
-                file, out, n_clusters, resume=resume is not False, stopping=stopping, listener=listener, **options
+                file,
+                out,
+                n_clusters,
+                resume=resume is not False,
+                stop_handler=stop_handler,
+                listener=listener,
+                **options,
             )
-    if summary is None:  # another of the processes that share the run tells of it
+    if summary is None:  # another process of the group prints the result
         return
-    output.print(cluster_table(summary["clusters"]))
-    texts, trained_on = summary["input"]["texts"], summary["input"]["trained_on"]
-    settled = ", when the clusters had settled" if summary["settled"] else ""
-    sampled = f" on a sample of {trained_on:,}" if trained_on < texts else ""
-    resumed_at = summary["resumed_at"]
-    if resumed_at is not None:
-        output.print(f"The run went on from step {resumed_at}, where it was before", highlight=False, markup=False)
-    elif resume:
-        output.print("There was nothing to resume; the run began anew", highlight=False, markup=False)
-    if summary["count"]:
-        output.print(count_line(summary["count"]), highlight=False, markup=False)
-    output.print(
-        f"{texts:,} texts (column {summary['input']['text_column']!r}) in "
-        f"{summary['clusters_found']} clusters; trained for {summary['steps']} steps{sampled}{settled}",
-        highlight=False,
-        markup=False,
-    )
-    known = [f"{one['label']} is cluster {one['cluster']}" for one in summary["clusters"] if one["label"] is not None]
-    if known:
-        output.print(f"Known classes: {', '.join(known)}", highlight=False, markup=False)
-    if summary["noise"]:
-        output.print(noise_line(summary["noise"]), highlight=False, markup=False)
-    seconds = summary["seconds"]
-    where = f"Time: {sum(seconds.values()):.0f} s ({seconds_line(seconds)})"
-    output.print(where, highlight=False, markup=False, soft_wrap=True)
+    _print_summary(summary, resume_requested=bool(resume))
     if options.get("truth_column"):
-        from rstc.cli.report import add_truth
+        from rstc.pipelines.score import score_run
 
-        add_truth(out, options["truth_column"])
-    note_guarded(options.get("guard_formulas", False), summary["input"]["format"])
-    output.print(f"Written to {out}; look at it: {out / REPORT}", highlight=False, markup=False, soft_wrap=True)
+        score_run(out, options["truth_column"])
+    report_formula_guard(options.get("guard_formulas", False), summary.input.format)
+    output.print(f"Written to {out}; open {out / REPORT}", soft_wrap=True)
+
+
+def _print_summary(summary: Summary, resume_requested: bool) -> None:
+    """Print the clusters of a run and how they were found."""
+    from rstc.cli.display import cluster_table, format_n_clusters, format_outliers, format_seconds, output
+
+    output.print(cluster_table(summary.clusters))
+    if summary.resumed_at is not None:
+        output.print(f"Resumed from step {summary.resumed_at}")
+    elif resume_requested:
+        output.print("No checkpoint found; started from scratch")
+    if summary.n_clusters_search:
+        output.print(format_n_clusters(summary.n_clusters_search))
+    n_texts, n_trained = summary.input.n_texts, summary.input.n_trained
+    sample = f" on a sample of {n_trained:,}" if n_trained < n_texts else ""
+    converged = ", converged" if summary.converged else ""
+    output.print(
+        f"{n_texts:,} texts (column {summary.input.text_column!r}) in "
+        f"{len(summary.clusters)} clusters; trained for {summary.n_iter} steps{sample}{converged}",
+    )
+    classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]
+    if classes:
+        output.print(f"Known classes: {', '.join(classes)}")
+    if summary.outliers:
+        output.print(format_outliers(summary.outliers))
+    output.print(f"Time: {sum(summary.seconds.values()):.0f} s ({format_seconds(summary.seconds)})", soft_wrap=True)

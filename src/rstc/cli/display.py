@@ -1,4 +1,4 @@
-"""What the commands show: progress as bars on a terminal and plain lines elsewhere, and tables of clusters."""
+"""What the commands print: progress bars on a terminal and plain lines elsewhere, tables, and result lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -14,59 +14,64 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from rstc.cli.messages import is_speaker
+from rstc.cli.messages import is_main_process
 from rstc.runtime.progress import Listener
-from rstc.runtime.signals import Stopped
+from rstc.runtime.signals import StopRequested
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rstc.pseudo_labels.cluster_count import ClusterCount
+    from rstc.results.summary import ClusterEntry, OutlierSummary
+
 STAGES = {
     "load": "loading the model",
     "encode": "encoding the texts",
-    "count": "counting clusters",
-    "views": "making views",
+    "count": "estimating the number of clusters",
+    "views": "augmenting texts",
     "train": "training",
-    "renew": "renewing the labels",
-    "predict": "labelling",
-    "sample": "choosing texts",
+    "renew": "updating the labels",
+    "predict": "predicting",
+    "sample": "drawing a subsample",
 }
 SECONDS_BETWEEN_LINES = 15.0
+DEFAULT_WIDTH = 110  # where standard output is not a terminal
 
-output = Console() if Console().is_terminal or "COLUMNS" in os.environ else Console(width=110)
-notes = Console(stderr=True)
+_width = None if Console().is_terminal or "COLUMNS" in os.environ else DEFAULT_WIDTH
+output = Console(width=_width, highlight=False, markup=False)
+notes = Console(stderr=True, highlight=False, markup=False)
 
 
 @contextmanager
-def shown_progress() -> Iterator[Listener]:
-    """Yield a listener that shows the stages of a run on standard error; an interruption ends in one sentence."""
+def show_progress() -> Iterator[Listener]:
+    """Yield a listener that shows the stages of a run on standard error; report an interruption in one sentence."""
     try:
-        with _shown() as listen:
+        with _open_listener() as listen:
             listen("load", 0, 0)
-            from rstc.runtime.device import use_granted_cores  # it loads torch, which takes a while
+            from rstc.runtime.device import limit_torch_threads  # importing torch takes a while
 
-            use_granted_cores()
+            limit_torch_threads()
             yield listen
-    except Stopped as stop:
-        if is_speaker():
-            notes.print("rstc: stopped; the same command goes on from where it was")
+    except StopRequested as stop:
+        if is_main_process():
+            notes.print("rstc: stopped; the same command resumes from the last checkpoint")
         raise typer.Exit(128 + stop.signal_number) from None
     except KeyboardInterrupt:
-        if is_speaker():
+        if is_main_process():
             notes.print("rstc: interrupted; nothing was written")
         raise typer.Exit(130) from None
 
 
-def _shown() -> AbstractContextManager[Listener]:
-    """Return what shows progress: bars on a terminal, lines elsewhere, nothing in all but the first of processes."""
-    if not is_speaker():
+def _open_listener() -> AbstractContextManager[Listener]:
+    """Return a listener with bars on a terminal, lines elsewhere, and nothing in processes other than the main one."""
+    if not is_main_process():
         return nullcontext(lambda stage, done, total: None)
-    return _bars() if notes.is_terminal else nullcontext(_plain_lines())
+    return _bar_listener() if notes.is_terminal else nullcontext(_line_listener())
 
 
 @contextmanager
-def _bars() -> Iterator[Listener]:
-    """Yield a listener that draws a bar for each stage and takes them away at the end."""
+def _bar_listener() -> Iterator[Listener]:
+    """Yield a listener that draws a progress bar for each stage and removes them at the end."""
     columns = (TextColumn("{task.description:<20}"), BarColumn(), TextColumn("{task.completed:,.0f}"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=notes, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
@@ -81,8 +86,8 @@ def _bars() -> Iterator[Listener]:
         yield listen
 
 
-def _plain_lines() -> Listener:
-    """Return a listener that writes a line when a stage begins and every so often while it lasts."""
+def _line_listener() -> Listener:
+    """Return a listener that prints a line when a stage begins and every few seconds while it lasts."""
     stage_shown, last = "", 0.0
 
     def listen(stage: str, done: int, total: int) -> None:
@@ -92,33 +97,33 @@ def _plain_lines() -> Listener:
             return
         stage_shown, last = stage, now
         count = f": {done:,} of {total:,}" if total else f": {done:,}" if done else ""
-        notes.print(STAGES.get(stage, stage) + count, highlight=False)
+        notes.print(STAGES.get(stage, stage) + count)
 
     return listen
 
 
-def cluster_table(clusters: list[dict[str, Any]], typical: int = 2) -> Table:
-    """Return the clusters of a summary as a table: size, confidence, keywords, typical texts."""
+def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
+    """Return a table of clusters: size, mean confidence, keywords and typical texts."""
     table = Table(show_lines=True, expand=False)
     table.add_column("cluster", justify="right")
     table.add_column("size", justify="right")
     table.add_column("conf.", justify="right")
     table.add_column("keywords", max_width=30)
     table.add_column("typical texts", max_width=64)
-    for one in clusters:
-        texts = "\n".join("· " + shorten(text, 120) for text in one["typical"][:typical])
+    for entry in clusters:
+        texts = "\n".join("· " + shorten(text, 120) for text in entry.typical[:typical])
         table.add_row(
-            str(one["cluster"]),
-            f"{one['size']:,}",
-            "–" if one["confidence"] is None else f"{one['confidence']:.2f}",
-            Text(", ".join(one["keywords"][:6])),
+            str(entry.cluster),
+            f"{entry.size:,}",
+            "–" if entry.confidence is None else f"{entry.confidence:.2f}",
+            Text(", ".join(entry.keywords[:6])),
             Text(texts),
         )
     return table
 
 
-def changes_table(texts: pd.DataFrame) -> Table:
-    """Return texts and their changed versions as a table."""
+def augmentation_table(texts: pd.DataFrame) -> Table:
+    """Return a table of texts beside their augmented versions."""
     table = Table(show_lines=True, expand=False)
     for column in texts.columns:
         table.add_column(str(column), max_width=48)
@@ -127,37 +132,41 @@ def changes_table(texts: pd.DataFrame) -> Table:
     return table
 
 
-def shorten(text: str, most: int) -> str:
-    """Return a text on one line without control characters, cut to a length."""
+def shorten(text: str, max_length: int) -> str:
+    """Return a text as one line without control characters, truncated to a maximum length."""
     line = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
-def seconds_line(seconds: dict[str, float]) -> str:
-    """Return where the time went, stage by stage."""
+def format_seconds(seconds: dict[str, float]) -> str:
+    """Format the seconds of each stage."""
     return ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
 
 
-def count_line(count: dict[str, Any]) -> str:
-    """Say how many clusters the texts suggest, and how surely.
+def format_n_clusters(count: ClusterCount) -> str:
+    """Format the estimated number of clusters with its certainty and the alternatives.
 
-    >>> count_line({"n_clusters": 16, "low": 15, "high": 18, "sure": "fair", "runners_up": [5]})
-    'The texts suggest 16 clusters (fairly sure); 15 to 18 would serve about as well, and so might 5'
+    >>> from rstc.pseudo_labels.cluster_count import ClusterCount
+    >>> format_n_clusters(ClusterCount(16, 15, 18, certainty="fair", runners_up=(5,), candidates=()))
+    'Estimated number of clusters: 16 (fairly certain); 15 to 18 fit about as well; another candidate is 5'
     """
-    sure = {"clear": "clearly", "fair": "fairly sure", "weak": "a weak guess"}[count["sure"]]
-    low, high = count["low"], count["high"]
-    about = f"{low} to {high} would serve about as well" if low < high else ""
-    others = ", ".join(str(number) for number in count["runners_up"])
-    also = [part for part in (about, f"{'and so' if about else 'so'} might {others}" if others else "") if part]
-    return f"The texts suggest {count['n_clusters']} clusters ({sure})" + (f"; {', '.join(also)}" if also else "")
+    certainty = {"clear": "clear", "fair": "fairly certain", "weak": "uncertain"}[count.certainty]
+    line = f"Estimated number of clusters: {count.n_clusters} ({certainty})"
+    if count.low < count.high:
+        line += f"; {count.low} to {count.high} fit about as well"
+    if count.runners_up:
+        others = ", ".join(map(str, count.runners_up))
+        line += f"; another candidate is {others}" if len(count.runners_up) == 1 else f"; other candidates: {others}"
+    return line
 
 
-def noise_line(noise: dict[str, Any]) -> str:
-    """Say how many texts belong nowhere, and how many more may.
+def format_outliers(outliers: OutlierSummary) -> str:
+    """Format how many outliers were found, and how many are expected among the other texts.
 
-    >>> noise_line({"asked": 0.01, "texts": 40, "expected_left": 0.0081})
-    '40 texts belong nowhere (cluster -1); of the others about 0.8 % may not either'
+    >>> from rstc.results.summary import OutlierSummary
+    >>> format_outliers(OutlierSummary(requested=0.01, n_texts=40, expected_left=0.0081))
+    '40 outliers (cluster -1); about 0.8 % of the other texts are expected to be outliers too'
     """
-    left = f"of the others about {noise['expected_left']:.1%} may not either".replace("%", " %")
-    verb = "text belongs" if noise["texts"] == 1 else "texts belong"
-    return f"{noise['texts']:,} {verb} nowhere (cluster -1); {left}"
+    n_outliers = f"{outliers.n_texts:,} {'outlier' if outliers.n_texts == 1 else 'outliers'} (cluster -1)"
+    remaining = f"{outliers.expected_left:.1%}".replace("%", " %")
+    return f"{n_outliers}; about {remaining} of the other texts are expected to be outliers too"

@@ -1,4 +1,4 @@
-"""What is said in one line, and by whom: of several processes that share a run, only the first speaks."""
+"""Messages on standard error; of several processes that share a run, only the main process prints them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import sys
 
 
-def is_speaker() -> bool:
-    """Whether this process is the one that speaks; torchrun numbers those that it starts."""
+def is_main_process() -> bool:
+    """Tell whether this process has rank 0, as torchrun numbers the processes that it starts."""
     return os.environ.get("RANK", "0") == "0"
 
 
-def say(line: str) -> None:
-    """Write a line on standard error."""
-    if is_speaker():
+def print_message(line: str) -> None:
+    """Write one line to standard error."""
+    if is_main_process():
         sys.stderr.write(line.replace("\n", " ") + "\n")

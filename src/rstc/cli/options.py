@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the messages that belong to them."""
 
 from __future__ import annotations
 
@@ -6,45 +6,38 @@ from typing import Annotated
 
 import typer
 
-TextColumn = Annotated[
-    str | None, typer.Option("--text-column", metavar="NAME", help="The column that holds the texts.")
-]
+TextColumn = Annotated[str | None, typer.Option("--text-column", metavar="NAME", help="Column that holds the texts.")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="csv, tsv, jsonl, parquet or txt, where the file's name does not tell."),
+    typer.Option("--format", help="File format (csv, tsv, jsonl, parquet or txt) if the file name does not tell."),
 ]
 Encoding = Annotated[
-    str, typer.Option("--encoding", help="The character encoding of a text file; results are written in UTF-8.")
+    str, typer.Option("--encoding", help="Character encoding of text files; results are written in UTF-8.")
 ]
-
 Device = Annotated[
-    str, typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps; auto takes a GPU where there is one.")
+    str, typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps; auto uses a GPU if there is one.")
 ]
-
 GuardFormulas = Annotated[
     bool,
     typer.Option(
         "--guard-formulas",
-        help="In CSV, TSV and plain text, put an apostrophe before what a spreadsheet would run as a formula.",
+        help="Put an apostrophe before cells that a spreadsheet would evaluate as a formula (CSV, TSV, plain text).",
     ),
 ]
 
 
-def note_guarded(asked: bool, format: str) -> None:
-    """Tell that cells were guarded, or that there was nothing to guard."""
+def report_formula_guard(enabled: bool, format: str) -> None:
+    """Print whether cells were guarded against formulas, or why there was nothing to guard."""
     from rstc.cli.display import output
-    from rstc.io.csv_injection import SPREADSHEETS
+    from rstc.io.csv_injection import SPREADSHEET_FORMATS
 
-    if asked and format in SPREADSHEETS:
-        said = "Cells that begin with = + - @ or an apostrophe were written with an apostrophe in front"
-    elif asked:
-        said = f"Nothing to guard: no spreadsheet takes texts in {format} for formulas"
-    else:
-        return
-    output.print(said, highlight=False, markup=False)
+    if enabled and format in SPREADSHEET_FORMATS:
+        output.print("Cells that begin with = + - @ or an apostrophe were written with an apostrophe in front")
+    elif enabled:
+        output.print(f"--guard-formulas has no effect on {format}: spreadsheets evaluate no formulas in it")
 
 
-def note_plain_input(file: str, format: str | None) -> None:
-    """Tell how standard input is read where nothing says otherwise: a table's lines would pass for texts."""
+def warn_plain_text_input(file: str, format: str | None) -> None:
+    """Print a note that standard input is read as plain text, because a table would be read line by line too."""
     if file == "-" and format is None:
-        typer.echo("note: standard input is read as one text a line; for a table say --format csv", err=True)
+        typer.echo("note: standard input is read as one text per line; for a table add --format csv", err=True)

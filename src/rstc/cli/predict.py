@@ -1,4 +1,4 @@
-"""`rstc predict`: new texts, labelled by a saved model as they stream by."""
+"""`rstc predict`: assign new texts to the clusters of a saved model, reading and writing in blocks."""
 
 from __future__ import annotations
 
@@ -8,45 +8,54 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Device, Encoding, Format, GuardFormulas, TextColumn, note_guarded, note_plain_input
+from rstc.cli.options import (
+    Device,
+    Encoding,
+    Format,
+    GuardFormulas,
+    TextColumn,
+    report_formula_guard,
+    warn_plain_text_input,
+)
 from rstc.errors import InputError
 
-# Torch's matrix library remembers how to compute each shape that it has seen, with memory for each. A stream of texts
-# has ever new shapes, and to find out anew costs nothing that could be measured. It is read when torch is loaded.
-FEW_SHAPES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")
+# oneDNN caches a primitive for each input shape, with memory for each. A stream of texts has ever new shapes, so the
+# cache grows without bound; switching it off had no measurable cost. The variable is read when torch is imported.
+DISABLE_ONEDNN_CACHE = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")
 
 
 def predict(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A run folder, or that of a saved or an exported model.")
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder, model folder or exported model.")],
     file: Annotated[
         str,
         typer.Argument(
-            help="CSV, TSV, JSONL, Parquet, plain text (one a line), or - for stdin; many files by a folder or by * in "
-            "the name; addresses as s3://bucket/in/*.parquet."
+            help="CSV, TSV, JSONL, Parquet or plain text (one text per line), - for standard input; a folder or a "
+            "pattern with * for many files; URLs such as s3://bucket/in/*.parquet."
         ),
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The file to write; of many, the folder.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="File to write; for many input files, the folder.")
+    ],
     text_column: TextColumn = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
     device: Device = "auto",
     guard_formulas: GuardFormulas = False,
     engine: Annotated[
-        str, typer.Option("--engine", help="Who labels many files: local, this process; ray, a worker a processor.")
+        str,
+        typer.Option(
+            "--engine", help="Where many files are processed: local (in this process) or ray (one worker per CPU)."
+        ),
     ] = "local",
-    workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="How many workers Ray has at the most.")
-    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Maximum number of Ray workers.")] = None,
 ) -> None:
-    """Label new texts with the clusters of an earlier run.
+    """Assign new texts to the clusters of an earlier run.
 
-    A file is read and written in pieces, so that it may be larger than memory. An output file that exists is replaced
-    when the new one is complete. A run with --noise gives -1 to new texts that belong nowhere, too.
+    Files are read and written in blocks and may be larger than memory. An existing output file is replaced when the
+    new one is complete. With the model of a run with --noise, outliers among the new texts get cluster -1.
 
-    Of many files each is written under its own name, in its own format, rows and their order kept; those that an
-    earlier call completed are skipped. So after a stop, the same command goes on.
+    Many files are written one by one under their own names and in their own formats, with rows in the same order.
+    Files that an earlier call completed are skipped, so the same command continues after an interruption.
 
     Examples:
 
@@ -58,23 +67,23 @@ def predict(
 
         rstc predict run 'in/**/*.parquet' --out labelled/ --engine ray
     """
-    os.environ.setdefault(*FEW_SHAPES)
-    from rstc.cli.display import output, shown_progress
-    from rstc.io.remote import is_address
+    os.environ.setdefault(*DISABLE_ONEDNN_CACHE)
+    from rstc.cli.display import output, show_progress
+    from rstc.io.remote import is_url
 
     if engine not in ("local", "ray"):
-        raise InputError(f"--engine is local or ray, got {engine!r}")
-    many = engine == "ray" or any(sign in file for sign in "*?") or is_address(out) or Path(file).is_dir()
-    if many:
+        raise InputError(f"--engine must be local or ray, got {engine!r}")
+    has_many_files = engine == "ray" or any(sign in file for sign in "*?") or is_url(out) or Path(file).is_dir()
+    if has_many_files:
         if format is not None:
-            raise InputError("of many files the format is told by their endings; leave --format out")
+            raise InputError("--format cannot be used with many files: the format follows from each file name")
         _predict_many(folder, file, out, text_column, encoding, device, guard_formulas, engine, workers)
         return
-    note_plain_input(file, format)
-    with shown_progress() as listener:
+    warn_plain_text_input(file, format)
+    with show_progress() as listener:
         from rstc.pipelines.predict import predict_file
 
-        rows, texts = predict_file(
+        n_rows, n_texts = predict_file(
             folder,
             file,
             Path(out),
@@ -85,9 +94,9 @@ def predict(
             guard_formulas=guard_formulas,
             listener=listener,
         )
-        from rstc.io.readers import format_of
-    note_guarded(guard_formulas, format_of(out))
-    output.print(f"{rows:,} rows written to {out}{_without_text(rows, texts)}", highlight=False, markup=False)
+        from rstc.io.formats import detect_format
+    report_formula_guard(guard_formulas, detect_format(out))
+    output.print(f"{n_rows:,} rows written to {out}{_format_missing(n_rows, n_texts)}")
 
 
 def _predict_many(
@@ -101,18 +110,18 @@ def _predict_many(
     engine: str,
     workers: int | None,
 ) -> None:
-    """Label many files and say what came of it."""
-    from rstc.cli.display import output, shown_progress
+    """Predict many files and print how many were written."""
+    from rstc.cli.display import output, show_progress
 
-    with shown_progress() as listener:
+    with show_progress() as listener:
         from rstc.pipelines.predict import predict_files
 
-        by = None
+        ray = None
         if engine == "ray":
             from rstc.pipelines.predict_ray import ray_engine
 
-            by = ray_engine(workers)
-        done = predict_files(
+            ray = ray_engine(workers)
+        result = predict_files(
             folder,
             pattern,
             out,
@@ -120,13 +129,15 @@ def _predict_many(
             encoding=encoding,
             device=device,
             guard_formulas=guard_formulas,
-            engine=by,
+            engine=ray,
             listener=listener,
         )
-    files = f"{done.parts:,} {'file' if done.parts == 1 else 'files'} with {done.rows:,} rows written to {out}"
-    skipped = f"; {done.skipped:,} were there already" if done.skipped else ""
-    output.print(files + skipped + _without_text(done.rows, done.texts), highlight=False, markup=False)
+    files = (
+        f"{result.n_files:,} {'file' if result.n_files == 1 else 'files'} with {result.n_rows:,} rows written to {out}"
+    )
+    skipped = f"; {result.n_skipped:,} skipped, already complete" if result.n_skipped else ""
+    output.print(files + skipped + _format_missing(result.n_rows, result.n_texts))
 
 
-def _without_text(rows: int, texts: int) -> str:
-    return f"; {rows - texts:,} rows hold no text and get no cluster" if texts < rows else ""
+def _format_missing(n_rows: int, n_texts: int) -> str:
+    return f"; {n_rows - n_texts:,} rows hold no text and have no cluster" if n_texts < n_rows else ""

@@ -1,54 +1,58 @@
-"""`rstc update`: more rows taken into a run."""
+"""`rstc update`: add new rows to a run."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rstc.cli.options import Encoding
 
+if TYPE_CHECKING:
+    from rstc.results.summary import Summary
+
 
 def update(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A run's folder.")],
-    file: Annotated[str, typer.Argument(help="The new rows: CSV, TSV, JSONL, Parquet or plain text.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
+    file: Annotated[str, typer.Argument(help="New rows: CSV, TSV, JSONL, Parquet or plain text.")],
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Take new rows into a run.
+    """Add new rows to a run.
 
-    The model goes on training with the old and the new texts. Clusters keep their numbers, and a text changes its
-    cluster only if the texts say so. DIR then holds the old rows and after them the new ones; how the new ones differ
-    is printed. No cluster is added: where they differ a lot, cluster anew.
+    Training continues on the old and the new texts. Clusters keep their numbers; a text moves to another cluster only
+    if the updated model assigns it there. DIR then holds the old rows followed by the new ones, and the drift between
+    them is printed. No cluster is added: if the drift is large, cluster everything again.
 
     Example:
 
         rstc update run this_week.csv
     """
-    from rstc.cli.display import cluster_table, output, shown_progress
+    from rstc.cli.display import cluster_table, output, show_progress
 
-    with shown_progress() as listener:
+    with show_progress() as listener:
         from rstc.pipelines.cluster import update_run
 
         summary = update_run(folder, file, encoding=encoding, listener=listener)
-    output.print(cluster_table(summary["clusters"]))
-    for line in drift_lines(summary):
-        output.print(line, highlight=False, markup=False)
+    output.print(cluster_table(summary.clusters))
+    for line in format_drift(summary):
+        output.print(line)
 
 
-def drift_lines(summary: dict[str, Any]) -> list[str]:
-    """Say how new rows differ."""
-    drift, names = summary["update"], {one["cluster"]: one["name"] for one in summary["clusters"]}
-    gains = [new - old for new, old in zip(drift["shares"], drift["shares_before"], strict=True)]
-    most = sorted(range(len(gains)), key=lambda cluster: -abs(gains[cluster]))[:3]
-    told = ", ".join(
-        f"{names.get(c, c)} {drift['shares_before'][c]:.0%} -> {drift['shares'][c]:.0%}" for c in most if gains[c]
+def format_drift(summary: Summary) -> list[str]:
+    """Return lines that compare the new texts with the old ones."""
+    drift, names = summary.update, {entry.cluster: entry.name for entry in summary.clusters}
+    assert drift is not None
+    gains = [new - old for new, old in zip(drift.shares, drift.shares_before, strict=True)]
+    changed = sorted(range(len(gains)), key=lambda cluster: -abs(gains[cluster]))[:3]
+    changes = ", ".join(
+        f"{names.get(c, c)} {drift.shares_before[c]:.0%} -> {drift.shares[c]:.0%}" for c in changed if gains[c]
     )
-    far = drift["distance"] > 2 * drift["expected"]
+    is_large = drift.distance > 2 * drift.expected
     return [
-        f"{drift['texts']:,} new texts; {drift['moved']:.1%} of the old ones are in another cluster than before",
-        f"Drift {drift['distance']:.2f}, by chance it would be {drift['expected']:.2f}: "
-        + ("they differ from the old ones" if far else "they are like the old ones")
-        + (f" ({told})" if told else ""),
-        f"Confidence {drift['confidence']:.2f}, of the old ones {drift['confidence_before']:.2f}",
+        f"{drift.n_texts:,} new texts; {drift.moved:.1%} of the old ones are in another cluster than before",
+        f"Drift {drift.distance:.2f}, by chance it would be {drift.expected:.2f}: "
+        + ("they differ from the old ones" if is_large else "they are like the old ones")
+        + (f" ({changes})" if changes else ""),
+        f"Confidence {drift.confidence:.2f}, of the old ones {drift.confidence_before:.2f}",
     ]
