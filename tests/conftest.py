@@ -44,6 +44,15 @@ def quick(tiny_encoder: str) -> dict[str, object]:
 
 
 @pytest.fixture
+def few_head_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train the cluster head for few steps even if it does not reach its accuracy.
+
+    For texts that the tiny encoder cannot tell apart, where all of the steps would be in vain.
+    """
+    monkeypatch.setattr("rstc.representation.head_training.MAX_STEPS", 200)
+
+
+@pytest.fixture
 def tickets(tmp_path: Path, texts_and_topics: tuple[list[str], list[str]]) -> Path:
     """Return a CSV file with an id, a text and a topic in each row."""
     import pandas as pd
@@ -79,8 +88,8 @@ def run_folder(finished_run: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def made_up() -> Callable[..., dict[str, Any]]:
-    """Return what makes up runs as the benchmark's store keeps them, for its tables and figures."""
+def make_run() -> Callable[..., dict[str, Any]]:
+    """Return a function that makes runs as the benchmark stores them, for tables and figures."""
 
     def make(dataset: str, method: str, seed: int = 0, **more: Any) -> dict[str, Any]:
         scores = {"acc": 50.0, "nmi": 60.0, "ari": 40.0, "clusters": 4}

@@ -1,4 +1,4 @@
-"""Every Python block of the documentation runs, and so does every example."""
+"""The Python blocks of the documentation and the examples run; the pages name what exists."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @pytest.fixture
-def small(quick: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let RSTC be the tiny encoder's, for a few steps, and the current folder one of the test's own."""
+def tiny_defaults(
+    quick: dict[str, Any], few_head_steps: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Make the tiny encoder and a few steps the defaults of RSTC, and change to a folder of the test's own."""
     for name, value in quick.items():
         monkeypatch.setitem(rstc.RSTC.__init__.__kwdefaults__, name, value)
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # more clusters are asked for than there are
+        warnings.simplefilter("ignore")  # the examples have more clusters than topics
         yield
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-@pytest.mark.usefixtures("small")
-def test_the_blocks_of_a_page_run_one_after_the_other(
+@pytest.mark.usefixtures("tiny_defaults")
+def test_python_blocks_of_a_page_run(
     page: Path, texts_and_topics: tuple[list[str], list[str]], finished_run: Path
 ) -> None:
     shutil.copytree(finished_run, "run")
@@ -52,8 +54,8 @@ def test_the_blocks_of_a_page_run_one_after_the_other(
     [pytest.param(path, marks=pytest.mark.slow) if path.name in SLOW else path for path in EXAMPLES],
     ids=lambda path: path.name,
 )
-@pytest.mark.usefixtures("small")
-def test_an_example_runs(
+@pytest.mark.usefixtures("tiny_defaults")
+def test_example_runs(
     example: Path, tiny_encoder: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if example.name == "inside_bertopic.py":
@@ -65,7 +67,7 @@ def test_an_example_runs(
     assert len(example.read_text(encoding="utf-8").splitlines()) < 60
 
 
-def test_the_functions_that_the_method_names_are_there() -> None:
+def test_functions_that_the_method_page_names_exist() -> None:
     table = (ROOT / "docs" / "method.md").read_text(encoding="utf-8").split("\n## ")[0]
     names = re.findall(r"`((?:[a-z_]+\.)+\w+)`", table)
     assert len(names) > 10
@@ -73,23 +75,12 @@ def test_the_functions_that_the_method_names_are_there() -> None:
         parts = name.split(".")
         if parts[-1] == "py":
             continue
-        found: Any = rstc
+        value: Any = rstc
         for depth, part in enumerate(parts, start=1):
-            if not hasattr(found, part):
-                found = import_module(".".join(["rstc", *parts[:depth]]))
+            if not hasattr(value, part):
+                value = import_module(".".join(["rstc", *parts[:depth]]))
             else:
-                found = getattr(found, part)
-
-
-def test_the_architecture_names_every_file_and_the_contracts_layers() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    source = ROOT / "src" / "rstc"
-    files = [path.relative_to(source) for path in source.rglob("*.py") if not path.name.startswith("__")]
-    told = [any(f"`{folder.as_posix()}/`" in page for folder in path.parents) or path.name in page for path in files]
-    assert [path for path, is_told in zip(files, told, strict=True) if not is_told] == []
-    contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("layers = [")[1].split("\n]")[0]
-    for layer in re.findall(r'"(.+)"', contract):
-        assert "   ".join(one.strip().removeprefix("rstc.") for one in layer.split("|")) in page
+                value = getattr(value, part)
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

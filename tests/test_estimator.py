@@ -1,4 +1,4 @@
-"""RSTC as scikit-learn and its users expect it."""
+"""The estimator RSTC: its results, its errors, the contract of scikit-learn, and models on disk."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def fitted(texts_and_topics: Data, tiny_encoder: str) -> RSTC:
     return RSTC(4, random_state=0, **settings).fit(texts_and_topics[0])
 
 
-# -- what a user gets --------------------------------------------------------------------------------------------
+# -- results --------------------------------------------------------------------------------------------
 
 
-def test_fit_finds_the_topics_and_says_what_it_found(fitted: RSTC, texts_and_topics: Data) -> None:
+def test_fit_finds_the_topics_and_sets_its_attributes(fitted: RSTC, texts_and_topics: Data) -> None:
     texts, topics = texts_and_topics
     assert evaluate(topics, fitted.labels_.tolist()).acc > 0.9
     assert fitted.probabilities_.shape == (len(texts), 4)
@@ -46,49 +46,74 @@ def test_fit_finds_the_topics_and_says_what_it_found(fitted: RSTC, texts_and_top
     assert {"load", "encode", "start", "train", "renew"} <= set(fitted.seconds_)
 
 
-@pytest.mark.parametrize("asked", ["auto", (2, 6), "2-6"])
-def test_texts_decide_how_many_clusters_there_are(asked: Any, texts_and_topics: Data, tiny_encoder: str) -> None:
-    model = RSTC(asked, random_state=0, encoder=tiny_encoder, max_steps=4, batch_size=32)
-    model.fit(texts_and_topics[0])
-    assert model.count_ is not None
-    assert model.n_clusters_ == model.count_.n_clusters == model.probabilities_.shape[1]
+ESTIMATION = {"random_state": 0, "max_steps": 4, "batch_size": 32}
+
+
+@pytest.fixture(scope="module")
+def estimated(texts_and_topics: Data, tiny_encoder: str) -> RSTC:
+    return RSTC("auto", encoder=tiny_encoder, **ESTIMATION).fit(texts_and_topics[0])
+
+
+def check_estimate(model: RSTC) -> None:
+    assert model.n_clusters_search_ is not None
+    assert model.n_clusters_ == model.n_clusters_search_.n_clusters == model.probabilities_.shape[1]
     assert 3 <= model.n_clusters_ <= 6
-    assert model.n_clusters == asked  # what was asked for stays as it was
 
 
-def test_a_number_that_was_found_leads_where_it_leads_when_given(texts_and_topics: Data, tiny_encoder: str) -> None:
-    settings = {"random_state": 0, "encoder": tiny_encoder, "max_steps": 4, "batch_size": 32}
-    found = RSTC("auto", **settings).fit(texts_and_topics[0])
-    given = RSTC(found.n_clusters_, **settings).fit(texts_and_topics[0])
-    assert given.count_ is None
-    assert np.array_equal(found.labels_, given.labels_)
+def test_number_of_clusters_is_estimated_from_the_texts(estimated: RSTC) -> None:
+    check_estimate(estimated)
+    assert estimated.n_clusters == "auto"  # the parameter does not change
 
 
-def test_a_saved_model_remembers_how_its_clusters_were_counted(
-    texts_and_topics: Data, tiny_encoder: str, tmp_path: Path
+@pytest.mark.parametrize("n_clusters", ["2-6", (2, 6)])
+def test_number_of_clusters_is_estimated_within_a_range(
+    n_clusters: Any, texts_and_topics: Data, tiny_encoder: str
 ) -> None:
-    model = RSTC((2, 5), random_state=0, encoder=tiny_encoder, max_steps=4).fit(texts_and_topics[0])
-    model.save(tmp_path / "model")
-    assert RSTC.load(tmp_path / "model").count_ == model.count_
+    model = RSTC(n_clusters, encoder=tiny_encoder, **ESTIMATION).fit(texts_and_topics[0])
+    check_estimate(model)
+    assert model.n_clusters == n_clusters
+
+
+def test_estimated_and_given_n_clusters_lead_to_the_same_labels(
+    estimated: RSTC, texts_and_topics: Data, tiny_encoder: str
+) -> None:
+    given = RSTC(estimated.n_clusters_, encoder=tiny_encoder, **ESTIMATION).fit(texts_and_topics[0])
+    assert given.n_clusters_search_ is None
+    assert np.array_equal(estimated.labels_, given.labels_)
+
+
+def test_saved_model_keeps_the_search_for_n_clusters(estimated: RSTC, tmp_path: Path) -> None:
+    estimated.save(tmp_path / "model")
+    assert RSTC.load(tmp_path / "model").n_clusters_search_ == estimated.n_clusters_search_
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("n_clusters", "message"),
     [
         ("many", "n_clusters='many' must be"),
-        ("9-3", "n_clusters=9-3 names more"),
+        ("9-3", "n_clusters=9-3 must name"),
         ((1, 5), "n_clusters=1 must be"),
         ((2, 500), "n_clusters=500 needs"),
-        ((2, 3, 4), "the fewest and the most"),
+        ((2, 3, 4), "the smallest and the largest number"),
         (2.5, "n_clusters=2.5 must be"),
     ],
 )
-def test_a_number_of_clusters_that_makes_no_sense_is_told(asked: Any, said: str, texts_and_topics: Data) -> None:
-    with pytest.raises(InputError, match=re.escape(said)):
-        RSTC(asked).fit(texts_and_topics[0])
+def test_invalid_n_clusters_is_refused(n_clusters: Any, message: str, texts_and_topics: Data) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        RSTC(n_clusters).fit(texts_and_topics[0])
 
 
-def test_merging_needs_no_training_and_leaves_the_finer_model_as_it_is(
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("strangers_", "outlier_detector_"), ("settled_", "converged_"), ("count_", "n_clusters_search_")],
+)
+def test_renamed_attributes_work_with_a_deprecation_warning(old: str, new: str, fitted: RSTC) -> None:
+    with pytest.warns(DeprecationWarning, match=f"RSTC.{old} was renamed to {new}"):
+        assert getattr(fitted, old) is getattr(fitted, new)
+    assert not hasattr(RSTC(), old)
+
+
+def test_merge_to_returns_a_coarser_model_and_keeps_the_finer_one(
     fitted: RSTC, texts_and_topics: Data, tmp_path: Path
 ) -> None:
     texts, before = texts_and_topics[0], fitted.labels_.copy()
@@ -96,7 +121,9 @@ def test_merging_needs_no_training_and_leaves_the_finer_model_as_it_is(
     assert coarse.n_clusters_ == 2
     assert fitted.n_clusters_ == 4
     assert np.array_equal(fitted.labels_, before)
-    assert len(set(zip(before.tolist(), coarse.labels_.tolist(), strict=True))) == 4  # each cluster went one way
+    assert (
+        len(set(zip(before.tolist(), coarse.labels_.tolist(), strict=True))) == 4
+    )  # the texts of a cluster stay together
     assert np.bincount(coarse.labels_)[0] >= np.bincount(coarse.labels_)[1]
     assert coarse.probabilities_.sum(1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
     assert np.array_equal(coarse.predict(texts), coarse.labels_)
@@ -107,50 +134,50 @@ def test_merging_needs_no_training_and_leaves_the_finer_model_as_it_is(
     assert np.array_equal(RSTC.load(tmp_path / "coarse").predict(texts), coarse.labels_)
 
 
-def test_merging_step_by_step_leads_where_merging_at_once_does(fitted: RSTC, texts_and_topics: Data) -> None:
+def test_merging_twice_equals_merging_once(fitted: RSTC, texts_and_topics: Data) -> None:
     assert np.array_equal(fitted.merge_to(3).merge_to(2).labels_, fitted.merge_to(2).labels_)
     assert set(fitted.merge_to(1).labels_) == {0}
 
 
-def test_a_loaded_model_can_be_merged_too(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
+def test_loaded_model_can_be_merged(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
-    found = RSTC.load(tmp_path / "model").merge_to(2).predict(texts_and_topics[0])
-    assert evaluate([str(c) for c in fitted.merge_to(2).labels_], found.tolist()).acc == 1
+    labels = RSTC.load(tmp_path / "model").merge_to(2).predict(texts_and_topics[0])
+    assert evaluate([str(c) for c in fitted.merge_to(2).labels_], labels.tolist()).acc == 1
 
 
 @pytest.mark.parametrize("k", [0, 5, 2.0, True])
-def test_merging_to_a_number_that_makes_no_sense_is_told(k: Any, fitted: RSTC) -> None:
+def test_merging_to_an_invalid_number_is_refused(k: Any, fitted: RSTC) -> None:
     with pytest.raises(InputError, match=f"n_clusters={k!r}"):
         fitted.merge_to(k)
 
 
-def test_predict_on_the_fitted_texts_equals_labels(fitted: RSTC, texts_and_topics: Data) -> None:
+def test_predictions_for_fitted_texts_equal_labels(fitted: RSTC, texts_and_topics: Data) -> None:
     texts = texts_and_topics[0]
     assert np.array_equal(fitted.predict(texts), fitted.labels_)
     assert np.array_equal(fitted.predict_proba(texts).argmax(1), fitted.labels_)
     assert fitted.transform(texts) == pytest.approx(fitted.embedding_, abs=1e-5)
 
 
-def test_one_text_at_a_time_gives_the_clusters_of_a_batch(fitted: RSTC, texts_and_topics: Data) -> None:
+def test_prediction_does_not_depend_on_the_batch(fitted: RSTC, texts_and_topics: Data) -> None:
     texts = texts_and_topics[0][:40]
     assert [fitted.predict([text])[0] for text in texts] == fitted.predict(texts).tolist()
 
 
-def test_equal_texts_get_equal_clusters(fitted: RSTC) -> None:
+def test_equal_texts_get_equal_probabilities(fitted: RSTC) -> None:
     texts = ["parcel soup refund code", "van", "parcel soup refund code"] * 5
     P = fitted.predict_proba(texts)
     assert (P[0::3] == P[0]).all()
     assert (P[2::3] == P[0]).all()
 
 
-def test_same_seed_same_clusters(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+def test_same_seed_gives_same_clusters(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     texts = texts_and_topics[0]
     first, second = (RSTC(4, random_state=7, **quick).fit(texts) for _ in range(2))
     assert np.array_equal(first.probabilities_, second.probabilities_)
     assert np.array_equal(RSTC(4, random_state=7, **quick).fit_predict(texts), first.labels_)
 
 
-def test_ready_made_views_are_used(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+def test_precomputed_views_are_used(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     texts = texts_and_topics[0]
     same = RSTC(4, random_state=0, **quick).fit(texts, views=(texts, texts))
     other = RSTC(4, random_state=0, **quick).fit(texts, views=(texts, texts[::-1]))
@@ -159,15 +186,13 @@ def test_ready_made_views_are_used(texts_and_topics: Data, quick: dict[str, Any]
         RSTC(4, **quick).fit(texts, views=(["a", "b"], texts))
 
 
-def test_what_made_the_views_is_written_down(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+def test_config_records_the_view_specification(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     texts = texts_and_topics[0]
     assert RSTC(4, views=("deletion", "typos"), **quick).config().views == "deletion,typos"
     assert RSTC(4, random_state=0, **quick).fit(texts, views=(texts, texts)).config_.views is None
 
 
-def test_views_may_be_made_by_a_function_of_one_s_own(
-    texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path
-) -> None:
+def test_views_can_be_made_by_a_function(texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path) -> None:
     seen: list[int] = []
 
     def reversed_words(texts: list[str]) -> list[str]:
@@ -177,20 +202,20 @@ def test_views_may_be_made_by_a_function_of_one_s_own(
     model = RSTC(4, views=("virtual", reversed_words), random_state=0, **quick)
     assert clone(model).views == ("virtual", reversed_words)
     model.fit(texts_and_topics[0])
-    assert seen == [len(texts_and_topics[0])], "once, for all texts"
+    assert seen == [len(texts_and_topics[0])], "called once for all texts"
     assert model.config_.views is None
     model.save(tmp_path / "model")
     assert RSTC.load(tmp_path / "model").predict(texts_and_topics[0]).tolist() == model.labels_.tolist()
 
 
 @pytest.mark.parametrize("views", ["virtual", "deletion+typos", "synonyms@0.5", "cutoff,neighbours", "swap"])
-def test_views_may_be_made_by_a_recipe(views: str, texts_and_topics: Data, quick: dict[str, Any]) -> None:
+def test_views_can_be_made_by_a_specification(views: str, texts_and_topics: Data, quick: dict[str, Any]) -> None:
     model = RSTC(4, views=views, random_state=0, **quick).fit(texts_and_topics[0])
     assert model.config_.views == views
     assert len(set(model.labels_)) == 4
 
 
-def test_an_encoder_may_be_an_object(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+def test_encoder_can_be_an_object(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(quick.pop("encoder")), device="cpu")
@@ -199,16 +224,16 @@ def test_an_encoder_may_be_an_object(texts_and_topics: Data, quick: dict[str, An
     assert fitted.transform(["parcel"]).shape == (1, 32)
 
 
-def test_progress_is_told(texts_and_topics: Data, quick: dict[str, Any]) -> None:
-    news: list[tuple[str, int, int]] = []
-    RSTC(4, random_state=0, **quick).fit(texts_and_topics[0], progress=lambda *args: news.append(args))
-    assert [done for stage, done, _ in news if stage == "train"] == list(range(1, 13))
+def test_progress_is_reported_for_each_step(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    calls: list[tuple[str, int, int]] = []
+    RSTC(4, random_state=0, **quick).fit(texts_and_topics[0], progress=lambda *args: calls.append(args))
+    assert [done for stage, done, _ in calls if stage == "train"] == list(range(1, 13))
 
 
-# -- what a user may get wrong -----------------------------------------------------------------------------------
+# -- invalid input -----------------------------------------------------------------------------------
 
 
-def test_missing_texts_stay_without_a_cluster(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+def test_missing_texts_get_no_cluster(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     texts: list[Any] = [*texts_and_topics[0], None, "", "  ", float("nan")]
     views = (texts[::-1], texts)
     with pytest.warns(MissingTextWarning, match=f"4 of {len(texts)} rows"):
@@ -233,7 +258,7 @@ def test_missing_texts_stay_without_a_cluster(texts_and_topics: Data, quick: dic
         (2, np.zeros((3, 2)), r"shape \(3, 2\)"),
     ],
 )
-def test_texts_that_cannot_be_clustered_are_named(n_clusters: Any, texts: Any, message: str) -> None:
+def test_invalid_texts_are_refused(n_clusters: Any, texts: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         RSTC(n_clusters).fit(texts)
 
@@ -243,8 +268,9 @@ def test_predicting_before_fitting_is_an_error() -> None:
         RSTC().predict(["a"])
 
 
-def test_clusters_that_nobody_needs_are_warned_of(quick: dict[str, Any]) -> None:
-    # Texts that differ only in what the encoder cannot see leave nothing to tell twenty clusters apart.
+@pytest.mark.usefixtures("few_head_steps")
+def test_collapsed_clusters_give_a_warning(quick: dict[str, Any]) -> None:
+    # The encoder sees no difference between these texts, so that twenty clusters cannot be separated.
     texts = ["parcel" + " " * i + "late" for i in range(1, 30)]
     with pytest.warns(CollapseWarning, match="of 20 clusters"):
         RSTC(20, random_state=0, **quick).fit(texts)
@@ -256,11 +282,12 @@ def test_clusters_that_nobody_needs_are_warned_of(quick: dict[str, Any]) -> None
         ["🎉", "🔥 🔥", "مرحبا بالعالم", "שלום עולם", "你好世界", "\u200b.", "a" * 100_000, "x y " * 25_000],
         ["same words again"] * 10_000 + ["another one", "parcel late"],
     ],
-    ids=["odd characters and lengths", "ten thousand equal texts"],
+    ids=["unusual characters and lengths", "ten thousand equal texts"],
 )
-def test_odd_texts_work(texts: list[str], quick: dict[str, Any]) -> None:
+@pytest.mark.usefixtures("few_head_steps")
+def test_unusual_texts_can_be_clustered(texts: list[str], quick: dict[str, Any]) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CollapseWarning)  # two odd ones among ten thousand may end with the rest
+        warnings.simplefilter("ignore", CollapseWarning)  # two other texts among ten thousand may join the rest
         labels = RSTC(2, random_state=0, **quick).fit_predict(texts)
     assert set(labels) <= {0, 1}
     assert len({label for text, label in zip(texts, labels, strict=True) if text == texts[0]}) == 1
@@ -305,8 +332,8 @@ def test_pandas_series_and_feature_names(texts_and_topics: Data, fitted: RSTC) -
     assert list(fitted.get_feature_names_out())[:2] == ["rstc0", "rstc1"]
 
 
-# check_estimator leaves an estimator of strings alone, because it has no strings to fit it on. So we ask it which
-# checks it would run if RSTC took numbers, run those that need no data, and give the reason for each other one.
+# check_estimator skips estimators of strings, because it has no strings to fit them on. So these tests list the checks
+# it would run if RSTC took numbers, run those that need no data, and give a reason for each of the others.
 NEED_NO_DATA = {
     "check_estimator_cloneable",
     "check_estimator_tags_renamed",
@@ -333,36 +360,36 @@ CANNOT_APPLY = {
     "check_n_features_in": "texts have no number of features",
     "check_n_features_in_after_fitting": "texts have no number of features",
     "check_fit1d": "one-dimensional input is the right one",
-    "check_fit2d_1feature": "two-dimensional input is refused, see test_texts_that_cannot_be_clustered_are_named",
+    "check_fit2d_1feature": "two-dimensional input is refused, see test_invalid_texts_are_refused",
     "check_fit2d_1sample": "two-dimensional input is refused",
     "check_fit2d_predict1d": "two-dimensional input is refused",
-    "check_estimators_empty_data_messages": FITS_NUMBERS + "test_texts_that_cannot_be_clustered_are_named",
+    "check_estimators_empty_data_messages": FITS_NUMBERS + "test_invalid_texts_are_refused",
     "check_estimators_fit_returns_self": FITS_NUMBERS + "every test that fits",
     "check_estimators_overwrite_params": FITS_NUMBERS + "test_fit_changes_no_parameter",
     "check_dont_overwrite_parameters": FITS_NUMBERS + "test_fit_changes_no_parameter",
     "check_dict_unchanged": FITS_NUMBERS + "test_predicting_changes_nothing",
     "check_estimators_pickle": FITS_NUMBERS + "models are saved without pickle, see the tests on disk",
     "check_estimators_unfitted": FITS_NUMBERS + "test_predicting_before_fitting_is_an_error",
-    "check_fit_idempotent": FITS_NUMBERS + "test_same_seed_same_clusters",
+    "check_fit_idempotent": FITS_NUMBERS + "test_same_seed_gives_same_clusters",
     "check_fit_check_is_fitted": FITS_NUMBERS + "test_predicting_before_fitting_is_an_error",
     "check_fit_score_takes_y": FITS_NUMBERS + "test_works_in_a_grid_search passes y",
     "check_pipeline_consistency": FITS_NUMBERS + "test_works_inside_a_pipeline",
-    "check_methods_sample_order_invariance": FITS_NUMBERS + "test_one_text_at_a_time_gives_the_clusters_of_a_batch",
-    "check_methods_subset_invariance": FITS_NUMBERS + "test_one_text_at_a_time_gives_the_clusters_of_a_batch",
+    "check_methods_sample_order_invariance": FITS_NUMBERS + "test_prediction_does_not_depend_on_the_batch",
+    "check_methods_subset_invariance": FITS_NUMBERS + "test_prediction_does_not_depend_on_the_batch",
     "check_estimators_partial_fit_n_features": "there is no partial_fit",
     "check_positive_only_tag_during_fit": "texts have no sign",
-    "check_clustering": FITS_NUMBERS + "test_fit_finds_the_topics_and_says_what_it_found",
-    "check_clusterer_compute_labels_predict": FITS_NUMBERS + "test_predict_on_the_fitted_texts_equals_labels",
+    "check_clustering": FITS_NUMBERS + "test_fit_finds_the_topics_and_sets_its_attributes",
+    "check_clusterer_compute_labels_predict": FITS_NUMBERS + "test_predictions_for_fitted_texts_equal_labels",
     "check_transformer_data_not_an_array": FITS_NUMBERS + "test_pandas_series_and_feature_names",
-    "check_transformer_general": FITS_NUMBERS + "test_predict_on_the_fitted_texts_equals_labels",
+    "check_transformer_general": FITS_NUMBERS + "test_predictions_for_fitted_texts_equal_labels",
     "check_transformer_preserve_dtypes": "texts have no dtype to preserve",
     "check_transformers_unfitted": FITS_NUMBERS + "test_predicting_before_fitting_is_an_error",
     "check_transformer_n_iter": FITS_NUMBERS + "n_iter_ is tested with the rest of what fit finds",
 }
 
 
-class AsIfOfNumbers(RSTC):
-    """RSTC as scikit-learn would see it if its input were numbers: the way to learn which checks there are."""
+class NumericRSTC(RSTC):
+    """RSTC with the tags of an estimator of numbers, to list the checks that scikit-learn has for it."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -373,16 +400,16 @@ class AsIfOfNumbers(RSTC):
 
 
 def all_checks() -> dict[str, Any]:
-    checks = estimator_checks.estimator_checks_generator(AsIfOfNumbers(), legacy=True, mark=None)
+    checks = estimator_checks.estimator_checks_generator(NumericRSTC(), legacy=True, mark=None)
     return {getattr(check, "func", check).__name__: check for _, check in checks}
 
 
-def test_every_check_of_scikit_learn_is_run_or_has_a_reason() -> None:
+def test_every_scikit_learn_check_is_run_or_has_a_reason() -> None:
     assert set(all_checks()) - NEED_NO_DATA - set(CANNOT_APPLY) == set()
 
 
 @pytest.mark.parametrize("name", sorted(NEED_NO_DATA & set(all_checks())))
-def test_scikit_learns_check_passes(name: str) -> None:
+def test_scikit_learn_check_passes(name: str) -> None:
     all_checks()[name](RSTC())
 
 
@@ -398,7 +425,9 @@ def test_predicting_changes_nothing(fitted: RSTC) -> None:
     assert {name: id(value) for name, value in vars(fitted).items()} == before
 
 
-def test_numbers_of_numpy_are_numbers(texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path) -> None:
+def test_numpy_numbers_are_accepted_as_parameters(
+    texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path
+) -> None:
     settings = {**quick, "trainable_layers": np.int64(1), "eps2": np.float32(0.5), "max_steps": np.int64(3)}
     RSTC(np.int64(4), random_state=np.int64(3), **settings).fit(texts_and_topics[0]).save(tmp_path / "model")
     loaded = RSTC.load(tmp_path / "model")
@@ -408,7 +437,7 @@ def test_numbers_of_numpy_are_numbers(texts_and_topics: Data, quick: dict[str, A
 # -- on disk -----------------------------------------------------------------------------------------------------
 
 
-def test_a_loaded_model_predicts_as_before(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
+def test_loaded_model_predicts_as_before(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     loaded = RSTC.load(tmp_path / "model")
     texts = texts_and_topics[0]
@@ -422,22 +451,20 @@ def test_a_loaded_model_predicts_as_before(fitted: RSTC, texts_and_topics: Data,
     assert np.array_equal(RSTC.load(tmp_path / "again").predict(texts), fitted.labels_)
 
 
-def test_a_loaded_model_can_be_fitted_anew(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
+def test_loaded_model_can_be_fitted_again(fitted: RSTC, texts_and_topics: Data, tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     again = RSTC.load(tmp_path / "model").fit(texts_and_topics[0])
     assert again.n_iter_ == 30
 
 
-def test_a_model_found_by_k_means_is_saved_too(texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path) -> None:
+def test_kmeans_model_can_be_saved(texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path) -> None:
     model = RSTC(4, random_state=0, class_contrast=False, **quick).fit(texts_and_topics[0])
     model.save(tmp_path / "model")
     loaded = RSTC.load(tmp_path / "model")
     assert np.array_equal(loaded.predict(texts_and_topics[0]), model.labels_)
 
 
-def test_who_watches_is_shown_rows_among_the_texts_that_were_given(
-    texts_and_topics: Any, quick: dict[str, Any]
-) -> None:
+def test_watch_gets_row_numbers_of_the_input(texts_and_topics: Any, quick: dict[str, Any]) -> None:
     texts, _ = texts_and_topics
     seen: list[np.ndarray] = []
     with pytest.warns(MissingTextWarning):
@@ -445,7 +472,7 @@ def test_who_watches_is_shown_rows_among_the_texts_that_were_given(
     assert all(rows.tolist() == list(range(1, len(texts) + 1)) for rows in seen)
 
 
-def test_a_saved_model_does_not_tell_where_its_cache_was(
+def test_saved_model_does_not_contain_the_cache_folder(
     texts_and_topics: Any, quick: dict[str, Any], tmp_path: Path
 ) -> None:
     texts, _ = texts_and_topics

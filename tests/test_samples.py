@@ -14,7 +14,7 @@ from sklearn.preprocessing import normalize
 
 from rstc import RSTC
 from rstc.metrics import evaluate
-from rstc.pseudo_labels.kmeans import kmeans_labels
+from rstc.pseudo_labels.kmeans import fit_kmeans
 from rstc.representation.loading import load_encoder
 
 SAMPLE = resources.files("rstc.samples") / "customer_messages.csv"
@@ -45,7 +45,7 @@ def test_a_few_steps_of_the_real_thing_are_better_than_k_means(sample: pd.DataFr
     trained = evaluate(sample["topic"].tolist(), fitted.labels_.tolist())
     encoder = load_encoder(None, "mean", 32, "cpu")
     E = normalize(encoder.embed(encoder.tokenize(sample["text"].tolist())).numpy())
-    starts = [kmeans_labels(E, 10, np.random.default_rng(seed), 10).labels.tolist() for seed in range(5)]
+    starts = [fit_kmeans(E, 10, np.random.default_rng(seed), 10).labels.tolist() for seed in range(5)]
     kmeans = [evaluate(sample["topic"].tolist(), labels) for labels in starts]
     assert trained.acc > np.mean([scores.acc for scores in kmeans])
     assert trained.ari > np.mean([scores.ari for scores in kmeans])

@@ -16,39 +16,39 @@ def fitted(texts_and_topics: Any, tiny_encoder: str) -> SCCL:
     return SCCL(4, random_state=0, encoder=tiny_encoder, **QUICK).fit(texts_and_topics[0])
 
 
-def test_texts_of_one_topic_come_together(fitted: SCCL, texts_and_topics: Any) -> None:
+def test_clusters_match_the_topics(fitted: SCCL, texts_and_topics: Any) -> None:
     assert evaluate(texts_and_topics[1], fitted.labels_.tolist()).acc > 0.9
 
 
-def test_the_contrast_is_learned(texts_and_topics: Any, tiny_encoder: str) -> None:
+def test_instance_loss_decreases(texts_and_topics: Any, tiny_encoder: str) -> None:
     model = SCCL(4, random_state=0, encoder=tiny_encoder, **{**QUICK, "max_steps": 40, "encoder_lr": 1e-3})
     losses = [entry["loss_instance"] for entry in model.fit(texts_and_topics[0]).history_[1:]]
     assert losses[-1] < losses[0]
 
 
-def test_the_same_seed_gives_the_same_clusters(fitted: SCCL, texts_and_topics: Any, tiny_encoder: str) -> None:
-    again = SCCL(4, random_state=0, encoder=tiny_encoder, **QUICK).fit(texts_and_topics[0])
-    assert (again.labels_ == fitted.labels_).all()
+def test_same_seed_gives_same_clusters(fitted: SCCL, texts_and_topics: Any, tiny_encoder: str) -> None:
+    second = SCCL(4, random_state=0, encoder=tiny_encoder, **QUICK).fit(texts_and_topics[0])
+    assert (second.labels_ == fitted.labels_).all()
 
 
-def test_it_can_be_watched(texts_and_topics: Any, tiny_encoder: str) -> None:
-    seen: list[tuple[int, np.ndarray, np.ndarray]] = []
+def test_watch_is_called_at_each_evaluation(texts_and_topics: Any, tiny_encoder: str) -> None:
+    calls: list[tuple[int, np.ndarray, np.ndarray]] = []
     texts, _ = texts_and_topics
-    SCCL(4, random_state=0, encoder=tiny_encoder, **QUICK).fit(texts, watch=lambda *news: seen.append(news))
-    assert [step for step, _, _ in seen] == [0, 5, 10]
-    assert all(len(rows) == len(clusters) == len(texts) for _, rows, clusters in seen)
+    SCCL(4, random_state=0, encoder=tiny_encoder, **QUICK).fit(texts, watch=lambda *arguments: calls.append(arguments))
+    assert [step for step, _, _ in calls] == [0, 5, 10]
+    assert all(len(rows) == len(clusters) == len(texts) for _, rows, clusters in calls)
 
 
-def test_given_views_are_what_it_contrasts(texts_and_topics: Any, tiny_encoder: str) -> None:
-    """Views that all say the same leave nothing to tell apart: the contrast stays at chance, log(2B - 1)."""
+def test_given_views_are_contrasted(texts_and_topics: Any, tiny_encoder: str) -> None:
+    """With identical views for all texts NT-Xent stays at chance level, log(2B - 1)."""
     texts, _ = texts_and_topics
     same = ["parcel late"] * len(texts)
-    quiet = SCCL(4, random_state=0, encoder=tiny_encoder, **{**QUICK, "encoder_lr": 1e-9})
-    loss = quiet.fit(texts, views=(same, same)).history_[1]["loss_instance"]
+    model = SCCL(4, random_state=0, encoder=tiny_encoder, **{**QUICK, "encoder_lr": 1e-9})
+    loss = model.fit(texts, views=(same, same)).history_[1]["loss_instance"]
     assert loss == pytest.approx(np.log(2 * 32 - 1), abs=0.02)
 
 
-def test_all_layers_and_none_can_learn(texts_and_topics: Any, tiny_encoder: str) -> None:
+def test_all_layers_or_none_can_be_trained(texts_and_topics: Any, tiny_encoder: str) -> None:
     for layers in ("all", 0):
         model = SCCL(4, random_state=0, encoder=tiny_encoder, trainable_layers=layers, **QUICK)
         assert evaluate(texts_and_topics[1], model.fit_predict(texts_and_topics[0]).tolist()).acc > 0.9

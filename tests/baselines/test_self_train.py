@@ -1,4 +1,4 @@
-"""Self-Train: an autoencoder whose encoder sharpens its own clusters."""
+"""Self-Train: an autoencoder whose encoder is then trained by DEC."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tiny_encoder import TOPICS, make_texts
 SMALL = {"random_state": 0, "layers": (64, 64, 128, 10), "batch_size": 32, "max_steps": 60, "renew_every": 20}
 
 
-def test_topics_of_one_size_are_found() -> None:
+def test_finds_balanced_topics() -> None:
     texts, topics = make_texts(dict.fromkeys(TOPICS, 50))
     model = SelfTrain(4, **SMALL)
     assert evaluate(topics, model.fit_predict(texts).tolist()).acc > 0.95
@@ -25,7 +25,7 @@ def test_topics_of_one_size_are_found() -> None:
     assert model.embedding_.shape == (len(texts), 10)
 
 
-def test_self_training_draws_the_clusters_together(texts_and_topics: tuple[list[str], list[str]]) -> None:
+def test_self_training_raises_the_confidence(texts_and_topics: tuple[list[str], list[str]]) -> None:
     def confidence(max_steps: int) -> float:
         model = SelfTrain(4, **{**SMALL, "max_steps": max_steps, "tol": 0.0}).fit(texts_and_topics[0])
         E, labels = torch.from_numpy(model.embedding_), model.labels_
@@ -35,7 +35,7 @@ def test_self_training_draws_the_clusters_together(texts_and_topics: tuple[list[
     assert confidence(200) > confidence(0) + 0.01
 
 
-def test_history_has_an_entry_a_renewal(texts_and_topics: tuple[list[str], list[str]]) -> None:
+def test_history_has_an_entry_per_update_of_the_target(texts_and_topics: tuple[list[str], list[str]]) -> None:
     model = SelfTrain(4, **{**SMALL, "tol": 0.0, "max_steps": 50}).fit(texts_and_topics[0])
     assert [entry["step"] for entry in model.history_] == [0, 20, 40, 50]
     assert model.history_[0]["loss"] is None
@@ -44,12 +44,12 @@ def test_history_has_an_entry_a_renewal(texts_and_topics: tuple[list[str], list[
     assert model.n_iter_ == 50
 
 
-def test_it_stops_once_the_clusters_stay(texts_and_topics: tuple[list[str], list[str]]) -> None:
+def test_training_stops_when_clusters_no_longer_change(texts_and_topics: tuple[list[str], list[str]]) -> None:
     model = SelfTrain(4, **{**SMALL, "tol": 1.1}).fit(texts_and_topics[0])
     assert model.n_iter_ == SMALL["renew_every"]
 
 
-def test_the_same_seed_gives_the_same_labels_and_leaves_torch_as_it_was(
+def test_same_seed_gives_same_labels_and_restores_the_torch_generator(
     texts_and_topics: tuple[list[str], list[str]],
 ) -> None:
     model, before = SelfTrain(4, **SMALL), torch.get_rng_state()
@@ -59,12 +59,12 @@ def test_the_same_seed_gives_the_same_labels_and_leaves_torch_as_it_was(
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_texts_without_a_known_word_share_a_cluster(texts_and_topics: tuple[list[str], list[str]]) -> None:
+def test_texts_without_a_word_of_the_vocabulary_share_a_cluster(texts_and_topics: tuple[list[str], list[str]]) -> None:
     labels = SelfTrain(5, **SMALL).fit_predict([*texts_and_topics[0], "", "!!!", "unseen"])
     assert len(labels) == len(texts_and_topics[0]) + 3
     assert len(set(labels[-3:])) == 1
 
 
-def test_more_clusters_than_texts_are_refused() -> None:
+def test_more_clusters_than_texts_raise() -> None:
     with pytest.raises(InputError, match="n_clusters=3 needs at least 3 distinct texts, got 2"):
         SelfTrain(3).fit(["late van", "late bus"])

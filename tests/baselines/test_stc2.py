@@ -1,4 +1,4 @@
-"""STC2-LPI: its graph, its codes, its network and the clusters they make."""
+"""STC2-LPI: the neighbour graph, the codes, the network and the clusters."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def test_neighbours_are_weighted_by_the_heat_kernel() -> None:
     assert neighbour_graph(X, k=15).toarray() == pytest.approx(np.array([[0, near, 0], [near, 0, 0], [0, 0, 0]]))
 
 
-def test_a_link_holds_both_ways_though_one_end_has_nearer_texts() -> None:
+def test_neighbour_graph_is_symmetric() -> None:
     angles = np.array([0.0, 0.1, 0.3])
     W = neighbour_graph(sparse.csr_matrix(np.stack([np.cos(angles), np.sin(angles)], axis=1)), k=1)
     assert (W.toarray() > 0).tolist() == [[False, True, False], [True, False, True], [False, True, False]]
 
 
-def test_lpi_tells_groups_of_neighbours_apart_first() -> None:
+def test_first_dimension_of_lpi_separates_groups_of_neighbours() -> None:
     rng = np.random.default_rng(0)
     group = np.repeat([0, 1], 30)
     X = np.abs(rng.normal(size=(60, 8)))
@@ -39,19 +39,19 @@ def test_lpi_tells_groups_of_neighbours_apart_first() -> None:
     assert len({*zip(codes[:, 0], group, strict=True)}) == 2, "the first bit is the group"
 
 
-def test_codes_are_cut_at_the_median_of_each_dimension() -> None:
+def test_codes_are_binarised_at_the_median_of_each_dimension() -> None:
     codes = binary_codes(np.random.default_rng(0).normal([0, 100], [1, 5], size=(40, 2)))
     assert codes.sum(0).tolist() == [20, 20]
 
 
-def test_padding_changes_nothing() -> None:
+def test_features_do_not_depend_on_padding() -> None:
     network = _TextNetwork(np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32), 8, 3, 5, 0.0)
     short, long = torch.tensor([[2, 5]]), torch.tensor([[2, 5, 0, 0, 0, 0, 0, 0]])
     assert torch.allclose(network.features(short), network.features(long))
-    assert not network.features(torch.tensor([[0]])).any(), "a text without a known word is zero"
+    assert not network.features(torch.tensor([[0]])).any(), "a text without a word of the vocabulary is zero"
 
 
-def test_topics_of_one_size_are_found() -> None:
+def test_finds_balanced_topics() -> None:
     texts, topics = make_texts(dict.fromkeys(TOPICS, 50))
     model = STC2(4, random_state=0, epochs=20, batch_size=40)
     assert evaluate(topics, model.fit_predict(texts).tolist()).acc > 0.95
@@ -61,7 +61,7 @@ def test_topics_of_one_size_are_found() -> None:
     assert model.n_iter_ == 20 * 5
 
 
-def test_the_same_seed_gives_the_same_labels_and_leaves_torch_as_it_was(
+def test_same_seed_gives_same_labels_and_restores_the_torch_generator(
     texts_and_topics: tuple[list[str], list[str]],
 ) -> None:
     model, before = STC2(4, random_state=5, epochs=2), torch.get_rng_state()
@@ -71,12 +71,12 @@ def test_the_same_seed_gives_the_same_labels_and_leaves_torch_as_it_was(
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_texts_without_a_known_word_share_a_cluster(texts_and_topics: tuple[list[str], list[str]]) -> None:
+def test_texts_without_a_word_of_the_vocabulary_share_a_cluster(texts_and_topics: tuple[list[str], list[str]]) -> None:
     labels = STC2(5, random_state=0, epochs=2).fit_predict([*texts_and_topics[0], "", "!!!", "unseen"])
     assert len(labels) == len(texts_and_topics[0]) + 3
     assert len(set(labels[-3:])) == 1
 
 
-def test_more_clusters_than_texts_are_refused() -> None:
+def test_more_clusters_than_texts_raise() -> None:
     with pytest.raises(InputError, match="n_clusters=3 needs at least 3 distinct texts, got 2"):
         STC2(3).fit(["late van", "late bus"])

@@ -1,4 +1,4 @@
-"""Fetching, from a real server on this machine."""
+"""Downloads from a local HTTP server."""
 
 from __future__ import annotations
 
@@ -12,69 +12,69 @@ from pathlib import Path
 import pytest
 
 from rstc.benchmark import datasets
-from rstc.benchmark.datasets import checksum_of, read
-from rstc.benchmark.download import fetch, parse
+from rstc.benchmark.datasets import compute_checksum, read_table
+from rstc.benchmark.download import download_dataset, parse_published_file
 from rstc.errors import InputError
 
 PUBLISHED = 'label,text,_,text1,text2\n3,"late, again",,too late,late\n7,where is it,,where,is it\n'
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A public home of the set `tweet`: the folder that a server on this machine shows."""
-    folder = tmp_path / "home"
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Serve a folder by HTTP as the public address of the data set `tweet`."""
+    folder = tmp_path / "served"
     folder.mkdir()
-    handler = partial(_Quiet, directory=str(folder))
+    handler = partial(_QuietHandler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         tweet = replace(
             datasets.DATASETS["tweet"],
-            address=f"http://127.0.0.1:{server.server_port}/tweet.csv",
-            checksum=checksum_of(parse(PUBLISHED)),
+            url=f"http://127.0.0.1:{server.server_port}/tweet.csv",
+            checksum=compute_checksum(parse_published_file(PUBLISHED)),
         )
         monkeypatch.setitem(datasets.DATASETS, "tweet", tweet)
         yield folder
         server.shutdown()
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
 
-def test_a_set_is_fetched_once(home: Path, tmp_path: Path) -> None:
-    (home / "tweet.csv").write_text(PUBLISHED)
-    assert fetch("tweet", tmp_path / "sets")
-    assert read("tweet", tmp_path / "sets")["text"].tolist() == ["late, again", "where is it"]
-    (home / "tweet.csv").unlink()
-    assert not fetch("tweet", tmp_path / "sets")
+def test_data_set_is_downloaded_once(served: Path, tmp_path: Path) -> None:
+    (served / "tweet.csv").write_text(PUBLISHED)
+    assert download_dataset("tweet", tmp_path / "sets")
+    assert read_table("tweet", tmp_path / "sets")["text"].tolist() == ["late, again", "where is it"]
+    (served / "tweet.csv").unlink()
+    assert not download_dataset("tweet", tmp_path / "sets")
 
 
-def test_what_is_not_the_set_is_refused_and_not_kept(home: Path, tmp_path: Path) -> None:
-    (home / "tweet.csv").write_text(PUBLISHED.replace("late", "early"))
-    with pytest.raises(InputError, match="is no longer the set Tweet"):
-        fetch("tweet", tmp_path / "sets")
+def test_file_with_other_rows_raises_and_is_not_kept(served: Path, tmp_path: Path) -> None:
+    (served / "tweet.csv").write_text(PUBLISHED.replace("late", "early"))
+    with pytest.raises(InputError, match="no longer holds the data set Tweet"):
+        download_dataset("tweet", tmp_path / "sets")
     assert not (tmp_path / "sets").exists()
 
 
-def test_a_broken_file_is_fetched_again(home: Path, tmp_path: Path) -> None:
-    (home / "tweet.csv").write_text(PUBLISHED)
+def test_incomplete_file_is_downloaded_again(served: Path, tmp_path: Path) -> None:
+    (served / "tweet.csv").write_text(PUBLISHED)
     (tmp_path / "tweet.csv").write_text("label,text\n3,late\n")
-    assert fetch("tweet", tmp_path)
-    assert len(read("tweet", tmp_path)) == 2
+    assert download_dataset("tweet", tmp_path)
+    assert len(read_table("tweet", tmp_path)) == 2
 
 
-def test_a_home_that_is_gone_is_said_in_one_sentence(home: Path, tmp_path: Path) -> None:
+def test_missing_file_on_the_server_raises(served: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"Tweet cannot be fetched from http.* \(File not found\); without a network, copy"
+        InputError, match=r"Tweet cannot be downloaded from http.* \(File not found\); without a network, copy"
     ):
-        fetch("tweet", tmp_path)
+        download_dataset("tweet", tmp_path)
 
 
-def test_no_network_is_said_in_one_sentence(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = replace(datasets.DATASETS["tweet"], address="http://127.0.0.1:9/tweet.csv")
-    monkeypatch.setitem(datasets.DATASETS, "tweet", nowhere)
+def test_unreachable_server_raises(served: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreachable = replace(datasets.DATASETS["tweet"], url="http://127.0.0.1:9/tweet.csv")
+    monkeypatch.setitem(datasets.DATASETS, "tweet", unreachable)
     with pytest.raises(
-        InputError, match="without a network, copy the sets' files into a folder and name it with --data"
+        InputError, match="without a network, copy the data sets' files into a folder and name it with --data"
     ):
-        fetch("tweet", tmp_path)
+        download_dataset("tweet", tmp_path)

@@ -3,24 +3,24 @@ from __future__ import annotations
 import pytest
 
 from rstc.benchmark.datasets import DATASETS
-from rstc.benchmark.methods import METHODS, make_estimator, without_own
+from rstc.benchmark.methods import METHODS, effective_changes, make_estimator
 from rstc.errors import InputError
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_can_be_made_for_every_set(name: str) -> None:
-    for one in DATASETS.values():
-        estimator = make_estimator(name, one, 7, 3, {})
-        assert (estimator.n_clusters, estimator.random_state) == (METHODS[name].clusters or 7, 3)
+def test_every_method_has_an_estimator_for_every_data_set(name: str) -> None:
+    for dataset in DATASETS.values():
+        estimator = make_estimator(name, dataset, 7, 3, {})
+        assert (estimator.n_clusters, estimator.random_state) == (METHODS[name].n_clusters or 7, 3)
 
 
-def test_the_papers_settings_follow_the_set() -> None:
+def test_paper_settings_depend_on_the_data_set() -> None:
     made = {name: make_estimator("rstc-paper", DATASETS[name], 2, 0, {}).config() for name in ("tweet", "agnews-4k")}
     assert (made["tweet"].eps2, made["agnews-4k"].eps2) == (0.001, 0.1)
     assert (made["tweet"].contrast_steps, made["agnews-4k"].contrast_steps) == (0, 20)
 
 
-def test_the_squeezed_schedule_lets_the_encoder_move_as_far_as_the_papers() -> None:
+def test_cpu_schedule_keeps_steps_times_encoder_lr() -> None:
     cpu, paper = (
         make_estimator("rstc-paper", DATASETS["tweet"], 2, 0, changes).config()
         for changes in ({}, {"schedule": "paper"})
@@ -30,7 +30,7 @@ def test_the_squeezed_schedule_lets_the_encoder_move_as_far_as_the_papers() -> N
     assert (paper.max_steps, paper.encoder_lr, paper.renewals) == (3000, 5e-6, 95)
 
 
-def test_the_ablations_differ_in_one_setting() -> None:
+def test_each_ablation_differs_in_one_setting() -> None:
     def settings(name: str) -> dict[str, object]:
         return make_estimator(name, DATASETS["stackoverflow"], 2, 0, {}).config().to_dict()
 
@@ -47,7 +47,7 @@ def test_the_ablations_differ_in_one_setting() -> None:
     }
 
 
-def test_a_setting_that_a_method_does_not_have_is_refused() -> None:
+def test_unknown_setting_raises() -> None:
     with pytest.raises(InputError, match="bow has no setting 'eps2'"):
         make_estimator("bow", DATASETS["tweet"], 2, 0, {"eps2": 0.1})
     with pytest.raises(InputError, match="rstc-paper has no setting 'epsilon'"):
@@ -57,17 +57,17 @@ def test_a_setting_that_a_method_does_not_have_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["n_clusters", "random_state", "cache_folder"])
-def test_what_the_set_the_seed_and_the_machine_say_is_no_setting(name: str) -> None:
+def test_reserved_parameter_raises(name: str) -> None:
     with pytest.raises(InputError, match=f"has no setting '{name}'"):
         make_estimator("bow", DATASETS["tweet"], 2, 0, {name: 3})
 
 
-def test_a_method_without_a_schedule_is_not_changed_by_one() -> None:
-    assert without_own("bow", "tweet", {"schedule": "paper"}) == {}
-    assert without_own("sccl", "tweet", {"schedule": "paper"}) == {"schedule": "paper"}
-    assert without_own("sccl", "tweet", {"schedule": "cpu"}) == {}
+def test_schedule_is_dropped_from_methods_without_one() -> None:
+    assert effective_changes("bow", "tweet", {"schedule": "paper"}) == {}
+    assert effective_changes("sccl", "tweet", {"schedule": "paper"}) == {"schedule": "paper"}
+    assert effective_changes("sccl", "tweet", {"schedule": "cpu"}) == {}
 
 
-def test_an_unknown_method_is_answered_with_those_there_are() -> None:
-    with pytest.raises(InputError, match="no method 'lda'; the methods are bow"):
+def test_unknown_method_lists_the_known_ones() -> None:
+    with pytest.raises(InputError, match="unknown method 'lda'; the methods are bow"):
         make_estimator("lda", DATASETS["tweet"], 2, 0, {})

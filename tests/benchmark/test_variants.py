@@ -1,4 +1,4 @@
-"""Sets made of other sets."""
+"""Variants of data sets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rstc.benchmark.variants import misspelled, noisy, stratified, uneven
+from rstc.benchmark.variants import add_noise, make_imbalanced, misspell, stratified_subsample
 
 
 @pytest.fixture
@@ -15,34 +15,34 @@ def table() -> pd.DataFrame:
     return pd.DataFrame({"label": labels, "text": [f"{label} text number {i}" for i, label in enumerate(labels)]})
 
 
-def test_a_stratified_sample_keeps_shares_and_order_and_is_always_the_same(table: pd.DataFrame) -> None:
-    sample = stratified(table, 120)
+def test_stratified_subsample_keeps_shares_and_order_and_is_deterministic(table: pd.DataFrame) -> None:
+    sample = stratified_subsample(table, 120)
     assert sample["label"].value_counts().to_dict() == {"a": 60, "b": 30, "c": 30}
-    places = [table["text"].tolist().index(text) for text in sample["text"]]
-    assert places == sorted(places)
-    assert stratified(table, 120).equals(sample)
+    positions = [table["text"].tolist().index(text) for text in sample["text"]]
+    assert positions == sorted(positions)
+    assert stratified_subsample(table, 120).equals(sample)
 
 
-def test_an_uneven_sample_has_the_ratio_and_even_factors(table: pd.DataFrame) -> None:
-    assert sorted(uneven(table, 100)["label"].value_counts()) == [3, 30, 300]
-    assert sorted(uneven(table, 1)["label"].value_counts()) == [300, 300, 300]
+def test_imbalanced_sizes_form_a_geometric_sequence(table: pd.DataFrame) -> None:
+    assert sorted(make_imbalanced(table, 100)["label"].value_counts()) == [3, 30, 300]
+    assert sorted(make_imbalanced(table, 1)["label"].value_counts()) == [300, 300, 300]
 
 
-def test_noise_is_of_the_size_it_says(table: pd.DataFrame) -> None:
-    found = noisy(table)
-    nonsense = found["label"] == ""
+def test_noise_has_the_documented_shares(table: pd.DataFrame) -> None:
+    noisy = add_noise(table)
+    nonsense = noisy["label"] == ""
     assert nonsense.sum() == 60
-    assert (found["label"] == table["label"])[~nonsense].all()
-    words, before = (" ".join(one["text"][~nonsense]).split() for one in (found, table))
-    wrong = [word for word, right in zip(words, before, strict=True) if word != right]
+    assert (noisy["label"] == table["label"])[~nonsense].all()
+    words, before = (" ".join(variant["text"][~nonsense]).split() for variant in (noisy, table))
+    misspelled = [word for word, original in zip(words, before, strict=True) if word != original]
     long = [word for word in before if len(word) > 1]
-    assert len(wrong) / len(long) == pytest.approx(0.1, abs=0.02)
-    assert noisy(table).equals(found)
+    assert len(misspelled) / len(long) == pytest.approx(0.1, abs=0.02)
+    assert add_noise(table).equals(noisy)
 
 
-def test_a_slip_changes_a_word_a_little() -> None:
+def test_misspelled_word_differs_by_one_typo() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
-        word = misspelled("parcel", rng)
+        word = misspell("parcel", rng)
         assert 5 <= len(word) <= 7
         assert len(set("parcel") - set(word)) <= 1

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from selenium.webdriver.support.select import Select
 
-from rstc.pipelines.server import Exploration, ExploreServer
+from rstc.pipelines.edit_session import EditSession
+from rstc.pipelines.server import ExploreServer
 from rstc.results.edits import read_log
 
 
 @pytest.fixture
 def page(browser: Any, run_folder: Path) -> Iterator[Any]:
-    with ExploreServer(Exploration(run_folder)) as server:
+    with ExploreServer(EditSession(run_folder)) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         browser.get(server.address)
@@ -31,18 +32,18 @@ def find(browser: Any, selector: str) -> Any:
 
 
 def choose(browser: Any, selector: str, cluster: str) -> None:
-    """Choose a cluster and press the button beside the choice."""
+    """Select a cluster and press the button beside it."""
     find(browser, selector).click()
     Select(find(browser, selector)).select_by_value(cluster)
     find(browser, selector.removesuffix('"]') + '-do"]').click()
 
 
 def names(browser: Any) -> list[str]:
-    return [one.text for one in browser.find_elements("css selector", "#clusters .name")]
+    return [element.text for element in browser.find_elements("css selector", "#clusters .name")]
 
 
-def saved(browser: Any, said: str) -> None:
-    until(lambda: find(browser, "#saved").text == said)
+def saved(browser: Any, message: str) -> None:
+    until(lambda: find(browser, "#saved").text == message)
 
 
 def until(happened: Callable[[], bool]) -> None:
@@ -84,7 +85,7 @@ def test_merge_split_and_undo(page: Any) -> None:
     assert not find(page, "#undo").is_enabled()
 
 
-def test_a_text_is_moved_and_another_is_noise(page: Any, run_folder: Path) -> None:
+def test_texts_are_moved_and_marked_as_noise(page: Any, run_folder: Path) -> None:
     find(page, "#cluster-0").click()
     moved = int(find(page, "#detail ul.all li").get_attribute("data-row"))
     choose(page, f'#detail ul.all li[data-row="{moved}"] [data-action="move"]', "2")
@@ -97,7 +98,7 @@ def test_a_text_is_moved_and_another_is_noise(page: Any, run_folder: Path) -> No
     assert "noise" in names(page)
 
 
-def test_texts_are_marked_one_after_the_other_by_keyboard(page: Any, run_folder: Path) -> None:
+def test_keyboard_focus_stays_in_the_list_after_an_edit(page: Any, run_folder: Path) -> None:
     find(page, "#cluster-0").click()
     find(page, '#detail ul.all [data-action="noise"]').send_keys("\n")
     saved(page, "1 correction, saved")
@@ -108,7 +109,7 @@ def test_texts_are_marked_one_after_the_other_by_keyboard(page: Any, run_folder:
     saved(page, "1 correction, saved")
 
 
-def test_corrections_made_while_another_is_saved_wait_their_turn(page: Any, run_folder: Path) -> None:
+def test_edits_are_sent_one_after_the_other(page: Any, run_folder: Path) -> None:
     find(page, "#cluster-0").click()
     page.execute_script(
         """document.querySelector('#detail [data-action="split"]').click();
@@ -118,7 +119,7 @@ def test_corrections_made_while_another_is_saved_wait_their_turn(page: Any, run_
     assert [edit["do"] for edit in read_log(run_folder).edits] == ["split", "noise"]
 
 
-def test_a_phone_of_360_pixels_shows_corrections_without_scrolling_sideways(page: Any) -> None:
+def test_corrections_fit_a_screen_of_360_pixels(page: Any) -> None:
     find(page, "#cluster-0").click()
     name = find(page, "#detail input")
     name.clear()
@@ -135,7 +136,7 @@ def test_a_phone_of_360_pixels_shows_corrections_without_scrolling_sideways(page
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_texts_that_were_searched_for_are_moved_together(page: Any, run_folder: Path) -> None:
+def test_search_hits_are_moved_together(page: Any, run_folder: Path) -> None:
     find(page, "#search").send_keys("garlic")
     until(lambda: "texts" in find(page, "#hits").text)
     choose(page, '#detail [data-action="move-all"]', "0")

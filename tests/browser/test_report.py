@@ -1,4 +1,4 @@
-"""The report in a real browser, as a file and without any network."""
+"""The page in a real browser, opened as a file and without network."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rstc.cli.report import add_truth
-from rstc.results.corrected_run import RunNow
-from rstc.report.html.render import write_page
-from rstc.results.run_folder import read_points, read_summary, write_points
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.score import score_run
+from rstc.report.html.render import write_page
+from rstc.results.corrected_run import CorrectedRun
+from rstc.results.run_folder import read_points, read_summary, write_points
 
 PHONE = (500, 900)
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Cluster the demo's messages with the real encoder, for a few steps."""
-    out = tmp_path_factory.mktemp("demo") / "run"
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Cluster the bundled messages with the real encoder, for a few steps; return the folder, which stays unchanged."""
+    out = tmp_path_factory.mktemp("messages") / "run"
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
         cluster_file(str(sample), out, 10, truth_column="topic", settings={"max_steps": 2})
-    add_truth(out, "topic")
+    score_run(out, "topic")
     return out
 
 
 @pytest.fixture
-def page(browser: Any, demo: Path) -> Any:
-    return opened(browser, demo)
+def page(browser: Any, run: Path) -> Any:
+    return opened(browser, run)
 
 
 def opened(browser: Any, folder: Path) -> Any:
@@ -66,7 +66,7 @@ def wait(until: Callable[[], Any]) -> Any:
 
 
 def settled(browser: Any) -> None:
-    """Wait until what was asked for is drawn."""
+    """Wait until pending frames are drawn."""
     browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
 
 
@@ -76,10 +76,10 @@ def picture(browser: Any) -> str:
 
 
 def place_of(browser: Any, folder: Path, row: int) -> tuple[int, int]:
-    """Return where a text's point is, seen from the middle of the whole map."""
+    """Return the offset of a text's point from the middle of the map."""
     box = find(browser, "#map").rect
     scale = min(box["width"], box["height"]) * 0.92 / 65535
-    x, y = read_points(folder).places[row].astype(float)
+    x, y = read_points(folder).layout[row].astype(float)
     return round((x - 32768) * scale), round((y - 32768) * scale)
 
 
@@ -93,30 +93,30 @@ def press(browser: Any, selector: str, *keys: str) -> None:
     find(browser, selector).send_keys(*keys)
 
 
-def test_it_lists_the_clusters_with_their_names_and_sizes(page: Any, demo: Path) -> None:
-    clusters = sorted(read_summary(demo)["clusters"], key=lambda one: -one["size"])
-    assert texts(page, "#clusters .name") == [one["name"] for one in clusters]
-    assert texts(page, "#clusters .count") == [str(one["size"]) for one in clusters]
+def test_list_shows_names_and_sizes_of_clusters(page: Any, run: Path) -> None:
+    clusters = sorted(read_summary(run).clusters, key=lambda entry: -entry.size)
+    assert texts(page, "#clusters .name") == [entry.name for entry in clusters]
+    assert texts(page, "#clusters .count") == [str(entry.size) for entry in clusters]
     assert "465 texts" in find(page, "#facts").text
 
 
-def test_a_cluster_shows_keywords_typical_doubtful_near_and_all_texts(page: Any, demo: Path) -> None:
-    one = read_summary(demo)["clusters"][0]
+def test_selected_cluster_shows_keywords_quotes_near_clusters_and_texts(page: Any, run: Path) -> None:
+    entry = read_summary(run).clusters[0]
     find(page, "#cluster-0").click()
     detail = find(page, "#detail")
-    assert texts(page, "#detail .words span") == one["keywords"]
-    assert f"{one['size']} texts" in detail.text
+    assert texts(page, "#detail .words span") == entry.keywords
+    assert f"{entry.size} texts" in detail.text
     for heading in ("Typical", "Doubtful", "All texts", "Near:"):
         assert heading in detail.text
-    assert " ".join(one["typical"][0].split()) in " ".join(detail.text.split())
+    assert " ".join(entry.typical[0].split()) in " ".join(detail.text.split())
     assert len(all_of(page, "#detail ul.all li")) == 50
     find(page, "#detail .pages button:last-child").click()
     assert "page 2" in find(page, "#detail .pages").text
 
 
-def test_search_finds_texts_and_lights_them_on_the_map(page: Any, demo: Path) -> None:
+def test_search_lists_hits_and_highlights_them_on_the_map(page: Any, run: Path) -> None:
     before = picture(page)
-    expected = sum("refund" in text.lower() for text in read_points(demo).texts)
+    expected = sum("refund" in text.lower() for text in read_points(run).texts)
     press(page, "#search", "ReFund")
     wait(lambda: find(page, "#hits").text == f"{expected} of 465 texts")
     assert all(mark.lower() == "refund" for mark in texts(page, "#detail mark"))
@@ -127,18 +127,18 @@ def test_search_finds_texts_and_lights_them_on_the_map(page: Any, demo: Path) ->
     assert picture(page) == before
 
 
-def test_a_point_shows_its_text_under_the_pointer_and_when_clicked(page: Any, demo: Path) -> None:
-    points, canvas = read_points(demo), find(page, "#map")
-    apart = ((points.places[:, None].astype(float) - points.places[None]) ** 2).sum(2)
+def test_point_shows_its_text_on_hover_and_on_click(page: Any, run: Path) -> None:
+    points, canvas = read_points(run), find(page, "#map")
+    apart = ((points.layout[:, None].astype(float) - points.layout[None]) ** 2).sum(2)
     np.fill_diagonal(apart, np.inf)
-    row = int(apart.min(1).argmax())  # the one that stands most alone
-    actions(page).move_to_element_with_offset(canvas, *place_of(page, demo, row)).perform()
+    row = int(apart.min(1).argmax())  # the most isolated point
+    actions(page).move_to_element_with_offset(canvas, *place_of(page, run, row)).perform()
     assert points.texts[row].split()[0] in find(page, "#tip").text
     actions(page).click().perform()
     assert find(page, "#detail li").get_attribute("data-row") == str(row)
 
 
-def test_a_lasso_around_all_finds_all(page: Any) -> None:
+def test_lasso_around_all_points_selects_all_texts(page: Any) -> None:
     find(page, "#lasso").click()
     box = find(page, "#map").rect
     wide, high = int(box["width"] / 2) - 2, int(box["height"] / 2) - 2
@@ -148,7 +148,7 @@ def test_a_lasso_around_all_finds_all(page: Any) -> None:
     assert find(page, "#detail h2").text == "465 texts"
 
 
-def test_it_works_with_the_keyboard(page: Any) -> None:
+def test_list_map_and_tabs_work_with_the_keyboard(page: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
     press(page, "#clusters", Keys.ARROW_DOWN, Keys.ARROW_DOWN)
@@ -165,23 +165,23 @@ def test_it_works_with_the_keyboard(page: Any) -> None:
     assert page.switch_to.active_element.get_attribute("id") == "tab-sizes"
 
 
-def test_the_other_tabs_show_sizes_training_truth_and_settings(page: Any, demo: Path) -> None:
-    summary = read_summary(demo)
+def test_tabs_show_sizes_training_truth_and_settings(page: Any, run: Path) -> None:
+    summary = read_summary(run)
     find(page, "#tab-sizes").click()
     assert len(all_of(page, "#panel-sizes rect")) == 10
     find(page, "#tab-training").click()
-    for said in ("class-wise loss", "instance-wise loss", "clusters were predicted", "2 steps"):
-        assert said in find(page, "#panel-training").text
+    for caption in ("Class-wise loss", "Instance-wise loss", "Number of predicted clusters", "2 steps"):
+        assert caption in find(page, "#panel-training").text
     find(page, "#tab-truth").click()
-    assert f"ACC {100 * summary['truth']['acc']:.1f} %" in find(page, "#panel-truth").text
+    assert f"ACC {100 * summary.truth.acc:.1f} %" in find(page, "#panel-truth").text
     shown = [[cell.text or "0" for cell in all_of(row, "td")] for row in all_of(page, "#panel-truth tbody tr")]
-    assert [[int(cell) for cell in row] for row in shown] == summary["truth"]["matrix"]
+    assert [[int(cell) for cell in row] for row in shown] == summary.truth.matrix
     find(page, "#tab-settings").click()
     assert "kmeans_starts" in find(page, "#panel-settings").text
-    assert summary["versions"]["torch"] in find(page, "#panel-settings").text
+    assert summary.versions["torch"] in find(page, "#panel-settings").text
 
 
-def test_dark_and_light(page: Any) -> None:
+def test_theme_switches_between_dark_and_light(page: Any) -> None:
     colour = "return getComputedStyle(document.documentElement).backgroundColor"
     before = page.execute_script(colour)
     find(page, "#theme").click()
@@ -190,15 +190,15 @@ def test_dark_and_light(page: Any) -> None:
     assert page.execute_script(colour) == before
 
 
-def test_a_phone_shows_it_without_scrolling_sideways(open_browser: Callable[..., Any], demo: Path) -> None:
-    phone = opened(open_browser(PHONE), demo)
+def test_narrow_screen_needs_no_horizontal_scrolling(open_browser: Callable[..., Any], run: Path) -> None:
+    phone = opened(open_browser(PHONE), run)
     assert phone.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     find(phone, "#cluster-0").click()
     assert find(phone, "#detail h2").is_displayed()
     assert phone.get_log("browser") == []
 
 
-def test_all_texts_are_exported(page: Any, demo: Path, shared_browser: tuple[Any, Path]) -> None:
+def test_export_holds_all_texts(page: Any, run: Path, shared_browser: tuple[Any, Path]) -> None:
     from selenium.webdriver.support.select import Select
 
     Select(find(page, "#export")).select_by_value("all")
@@ -206,9 +206,9 @@ def test_all_texts_are_exported(page: Any, demo: Path, shared_browser: tuple[Any
     file = wait(lambda: next(shared_browser[1].glob("*.csv"), None))
     with file.open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    points = read_points(demo)
+    points = read_points(run)
     assert [row["cluster"] for row in rows] == [str(cluster) for cluster in points.clusters]
-    # What a spreadsheet would take for a formula has a mark before it.
+    # Texts that a spreadsheet would run as a formula are escaped by an apostrophe.
     assert [row["text"].removeprefix("'") for row in rows] == [text.removeprefix("'") for text in points.texts]
     file.unlink()
 
@@ -222,7 +222,7 @@ HOSTILE = [
 ]
 
 
-def test_a_hostile_text_is_shown_and_does_nothing(browser: Any, finished_run: Path, tmp_path: Path) -> None:
+def test_hostile_texts_are_shown_and_not_executed(browser: Any, finished_run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "hostile"
     shutil.copytree(finished_run, folder)
     points = read_points(folder)
@@ -233,7 +233,7 @@ def test_a_hostile_text_is_shown_and_does_nothing(browser: Any, finished_run: Pa
     for one in summary["clusters"]:
         one["name"] = one["keywords"][0] = "<img src=x onerror=\"document.title='run'\">"
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    write_page(folder, RunNow.read(folder))
+    write_page(folder, CorrectedRun.read(folder))
     opened(browser, folder)
     find(browser, "#cluster-0").click()
     press(browser, "#search", "<")
@@ -246,38 +246,41 @@ def test_a_hostile_text_is_shown_and_does_nothing(browser: Any, finished_run: Pa
 
 
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Cluster the demo's messages into as many clusters as they suggest."""
-    out = tmp_path_factory.mktemp("counted") / "run"
-    with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
-        cluster_file(str(sample), out, "2-12", text_column="text", settings={"max_steps": 2})
-    return out
+def run_with_search(
+    tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Cluster texts into an estimated number of clusters; return the run's folder."""
+    folder = tmp_path_factory.mktemp("search")
+    (folder / "texts.txt").write_text("\n".join(texts_and_topics[0]))
+    settings = {"encoder": tiny_encoder, "max_steps": 2, "kmeans_starts": 3}
+    cluster_file(str(folder / "texts.txt"), folder / "run", "2-12", settings=settings)
+    return folder / "run"
 
 
-def test_how_many_clusters_there_are_is_shown_with_what_spoke_for_others(browser: Any, counted: Path) -> None:
-    found = read_summary(counted)["count"]
-    page = opened(browser, counted)
+def test_estimated_number_of_clusters_is_shown_with_all_candidates(browser: Any, run_with_search: Path) -> None:
+    search = read_summary(run_with_search).n_clusters_search
+    page = opened(browser, run_with_search)
     find(page, "#tab-count").click()
-    assert f"The texts suggest {found['n_clusters']} clusters." in find(page, "#count-said").text
-    assert len(all_of(page, "#panel-count figure:first-of-type circle")) == len(found["candidates"])
+    assert f"The texts suggest {search.n_clusters} clusters." in find(page, "#count-summary").text
+    assert len(all_of(page, "#panel-count figure:first-of-type circle")) == len(search.candidates)
     find(page, "#panel-count summary").click()
-    assert len(all_of(page, "#panel-count tbody tr")) == len(found["candidates"])
+    assert len(all_of(page, "#panel-count tbody tr")) == len(search.candidates)
 
 
-def test_the_tree_has_a_leaf_for_each_cluster(page: Any, demo: Path) -> None:
+def test_tree_has_a_leaf_for_each_cluster(page: Any, run: Path) -> None:
     find(page, "#tab-count").click()
-    assert not all_of(page, "#count-said"), "the number was given"
+    assert not all_of(page, "#count-summary"), "the number was given"
     names = texts(page, "#panel-count svg text")
-    assert len(names) == len(read_summary(demo)["clusters"])
+    assert len(names) == len(read_summary(run).clusters)
 
 
-def test_the_tree_follows_corrections(browser: Any, demo: Path, tmp_path: Path) -> None:
+def test_tree_follows_corrections(browser: Any, run: Path, tmp_path: Path) -> None:
     own = tmp_path / "run"
-    shutil.copytree(demo, own)
-    run = RunNow.read(own)
-    run.correct({"do": "merge", "cluster": 2, "into": 1})
-    run.save(own)
-    write_page(own, RunNow.read(own))
+    shutil.copytree(run, own)
+    corrected = CorrectedRun.read(own)
+    corrected.correct({"do": "merge", "cluster": 2, "into": 1})
+    corrected.save(own)
+    write_page(own, CorrectedRun.read(own))
     page = opened(browser, own)
     find(page, "#tab-count").click()
-    assert len(texts(page, "#panel-count svg text")) == len(read_summary(demo)["clusters"]) - 1
+    assert len(texts(page, "#panel-count svg text")) == len(read_summary(run).clusters) - 1

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fork_server import rstc
+from fork_server import run_rstc
 from rstc.cli import main
 
 
@@ -23,7 +23,7 @@ def settings(tiny_encoder: str) -> list[str]:
 
 
 def test_help_shows_examples() -> None:
-    assert "rstc cluster tickets.csv --clusters 12 --out run" in rstc("cluster", "--help").stdout
+    assert "rstc cluster tickets.csv --clusters 12 --out run" in run_rstc("cluster", "--help").stdout
     assert {
         "cluster",
         "predict",
@@ -36,12 +36,12 @@ def test_help_shows_examples() -> None:
         "evaluate",
         "info",
         "demo",
-    } <= set(rstc("--help").stdout.split())
+    } <= set(run_rstc("--help").stdout.split())
 
 
 def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: list[str], tmp_path: Path) -> None:
     run = tmp_path / "run"
-    clustered = rstc("cluster", tickets, "--clusters", 4, "--out", run, *settings)
+    clustered = run_rstc("cluster", tickets, "--clusters", 4, "--out", run, *settings)
     assert clustered.returncode == 0, clustered.stderr
     assert "keywords" in clustered.stdout
     assert "120 texts (column 'text') in 4 clusters; trained for 6 steps" in clustered.stdout
@@ -49,18 +49,18 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     assert re.search(r"^Time: \d+ s \(read [\d.]+, load .*, train .*, write [\d.]+\)$", clustered.stdout, re.MULTILINE)
     assert "\x1b" not in clustered.stdout + clustered.stderr, "no terminal, no colours and no bars"
 
-    scored = rstc("evaluate", run / "clusters.csv", "--truth", "topic")
+    scored = run_rstc("evaluate", run / "clusters.csv", "--truth", "topic")
     assert scored.returncode == 0
     assert scored.stdout.startswith("ACC ")
     assert "120 texts, 4 classes, 4 clusters" in scored.stdout
     assert "password" in scored.stdout
 
-    told = rstc("info", run)
+    told = run_rstc("info", run)
     assert "trained on    120 texts" in told.stdout
     assert "default, 0" in told.stdout
     assert "eps2=auto" in told.stdout
 
-    labelled = rstc("predict", run, tickets, "--out", tmp_path / "new.csv")
+    labelled = run_rstc("predict", run, tickets, "--out", tmp_path / "new.csv")
     assert labelled.returncode == 0
     assert (tmp_path / "new.csv").read_bytes() == (run / "clusters.csv").read_bytes()
 
@@ -68,7 +68,7 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
 def test_from_a_file_to_two_versions_of_each_text_and_clusters_learned_from_them(
     tickets: Path, settings: list[str], tmp_path: Path
 ) -> None:
-    made = rstc("augment", tickets, "--out", tmp_path / "views.jsonl", "--method", "deletion@0.4,swap@0.9")
+    made = run_rstc("augment", tickets, "--out", tmp_path / "views.jsonl", "--method", "deletion@0.4,swap@0.9")
     assert made.returncode == 0, made.stderr
     assert "120 rows written to" in made.stdout
     assert "text1" in made.stdout
@@ -76,7 +76,7 @@ def test_from_a_file_to_two_versions_of_each_text_and_clusters_learned_from_them
     assert table["text"].tolist() == pd.read_csv(tickets)["text"].tolist(), "rows never shift"
     pairs = zip(table["text"], table["text2"], strict=True)
     assert all(sorted(a.split()) == sorted(b.split()) for a, b in pairs)
-    clustered = rstc(
+    clustered = run_rstc(
         "cluster", tmp_path / "views.jsonl", "-k", 4, "--out", tmp_path / "run", "--views", "text1,text2", *settings
     )
     assert clustered.returncode == 0, clustered.stderr
@@ -85,15 +85,17 @@ def test_from_a_file_to_two_versions_of_each_text_and_clusters_learned_from_them
 
 
 def test_texts_come_through_a_pipe(texts_and_topics: Any, settings: list[str], tmp_path: Path) -> None:
-    done = rstc("cluster", "-", "-k", 4, "--out", "run", *settings, stdin="\n".join(texts_and_topics[0]), cwd=tmp_path)
+    done = run_rstc(
+        "cluster", "-", "-k", 4, "--out", "run", *settings, stdin="\n".join(texts_and_topics[0]), cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "run" / "clusters.txt").read_text().splitlines()) == 120
-    assert "note: standard input is read as one text a line" in done.stderr
+    assert "note: standard input is read as one text per line" in done.stderr
 
 
 def test_missing_texts_are_counted_in_a_note(texts_and_topics: Any, settings: list[str], tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("\n".join([*texts_and_topics[0][:50], "", " "]) + "\n")
-    done = rstc("cluster", "in.txt", "-k", 3, "--out", "run", *settings, cwd=tmp_path)
+    done = run_rstc("cluster", "in.txt", "-k", 3, "--out", "run", *settings, cwd=tmp_path)
     assert "note: 2 of 52 rows hold no text and get no cluster" in done.stderr
 
 
@@ -121,15 +123,22 @@ def test_mistakes_end_in_one_sentence_and_code_2(
         ("cluster", tickets, "-k", 4, "-o", "photos"): "photos holds something that is not a run",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "eps3=1"): "did you mean 'eps2'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--preset", "best"): "preset='best'",
-        ("cluster", tickets, "-k", 4, "-o", "run", "--device", "gpu"): "device='gpu' cannot be used here",
-        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "precision=int8"): "precision='int8' is not one of",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--device", "gpu"): "device='gpu' is not available",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--set", "precision=int8"): "precision='int8' must be 'auto'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "encoder=no/such"): "encoder='no/such'",
-        ("cluster", tickets, "-k", 4, "-o", "run", "--views", "text1"): "--views names two columns",
+        ("cluster", tickets, "-k", 4, "-o", "run", "--views", "text1"): "--views expects two columns",
         ("cluster", tickets, "-k", 4, "-o", "run", "--views", "text1,text2"): "there is no column 'text1'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "views=delition"): "did you mean 'deletion'",
         ("augment", tickets, "-o", "out.csv", "-m", "delition"): "did you mean 'deletion'",
         ("augment", tickets, "-o", "out.csv", "-m", "cutoff"): "no text to write",
-        ("augment", tickets, "-o", "out.csv", "-m", "contextual:no/such"): "'no/such' is no masked language model",
+        (
+            "augment",
+            tickets,
+            "-o",
+            "out.csv",
+            "-m",
+            "contextual:no/such",
+        ): "'no/such' cannot be loaded as a masked language model",
         ("augment", tickets, "-o", "out.txt"): "out.txt cannot hold columns",
         ("augment", "versions.csv", "-o", "out.csv", "--text-column", "text"): "already has a column 'text1'",
         ("augment", "none.csv", "-o", "out.csv"): "there is no file none.csv",
@@ -155,14 +164,14 @@ def test_mistakes_end_in_one_sentence_and_code_2(
 
 
 def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
-    done = rstc("cluster", "none.csv", "-k", 4, "-o", "run", cwd=tmp_path)
+    done = run_rstc("cluster", "none.csv", "-k", 4, "-o", "run", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "loading the model\nrstc: there is no file none.csv\n")
 
 
 def test_usage_mistakes_end_in_code_2_too(tickets: Path) -> None:
-    assert rstc("cluster", tickets).returncode == 2
-    assert rstc("cluster", tickets, "-k", "many", "-o", "run").returncode == 2
-    assert rstc("frobnicate").returncode == 2
+    assert run_rstc("cluster", tickets).returncode == 2
+    assert run_rstc("cluster", tickets, "-k", "many", "-o", "run").returncode == 2
+    assert run_rstc("frobnicate").returncode == 2
 
 
 def test_asking_for_help_does_not_load_torch() -> None:

@@ -9,16 +9,17 @@ import typer
 from rich.console import Console
 
 import rstc.cli.display as display
-from rstc.cli.display import cluster_table, seconds_line, shorten, shown_progress
+from rstc.cli.display import cluster_table, format_seconds, shorten, show_progress
+from rstc.results.describe import ClusterDescription
+from rstc.results.summary import build_cluster_entry
 
 CLUSTERS = [
-    {
-        "cluster": 0,
-        "size": 1234,
-        "confidence": 0.876,
-        "keywords": ["parcel", "late"],
-        "typical": ["[bold]where[/] is it\x1b[31m", "second", "third"],
-    }
+    build_cluster_entry(
+        ClusterDescription(0, 1234, 0.876, ["parcel", "late"], typical=[0, 1, 2], doubtful=[], near=[]),
+        ["[bold]where[/] is it\x1b[31m", "second", "third"],
+        name="parcel, late",
+        n_texts=2000,
+    )
 ]
 
 
@@ -40,13 +41,13 @@ def test_long_texts_are_cut_to_one_line() -> None:
 
 
 def test_time_is_told_longest_first() -> None:
-    assert seconds_line({"read": 0.01, "train": 60.04, "encode": 2.5}) == "read 0.0, train 60.0, encode 2.5"
+    assert format_seconds({"read": 0.01, "train": 60.04, "encode": 2.5}) == "read 0.0, train 60.0, encode 2.5"
 
 
 def test_without_a_terminal_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=False)
     monkeypatch.setattr(display, "notes", console)
-    with shown_progress() as listen:
+    with show_progress() as listen:
         for done in range(1, 101):
             listen("train", done, 100)
     assert console.file.getvalue().splitlines() == ["loading the model", "training: 1 of 100", "training: 100 of 100"]
@@ -55,7 +56,7 @@ def test_without_a_terminal_progress_is_plain_lines(monkeypatch: pytest.MonkeyPa
 def test_an_interruption_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=False)
     monkeypatch.setattr(display, "notes", console)
-    with pytest.raises(typer.Exit) as ended, shown_progress():
+    with pytest.raises(typer.Exit) as ended, show_progress():
         raise KeyboardInterrupt
     assert ended.value.exit_code == 130
     assert "interrupted; nothing was written" in console.file.getvalue()
@@ -64,7 +65,7 @@ def test_an_interruption_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch
 def test_on_a_terminal_progress_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     monkeypatch.setattr(display, "notes", console)
-    with shown_progress() as listen:
+    with show_progress() as listen:
         listen("encode", 5, 10)
         listen("predict", 5, 0)
     assert "encoding the texts" in console.file.getvalue()

@@ -1,4 +1,4 @@
-"""A run that several processes share ends as in one process: real processes, started by torchrun."""
+"""Runs that several processes share have the result of a single process."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,23 +19,32 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from fork_server import ForkedProcess
 from rstc import RSTC, MissingTextWarning
-from rstc.results.corrected_run import RunNow
 from rstc.pipelines.cluster import cluster_file
+from rstc.results.corrected_run import CorrectedRun
 
-WORKER = Path(__file__).parent / "sharing.py"
+WORKER = Path(__file__).parent / "worker.py"
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "rstc"]
 
 
-def torchrun(processes: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Start processes and wait for them."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+def run_processes(
+    n_processes: int, *arguments: object, script: Path | None = None
+) -> list[subprocess.CompletedProcess[str]]:
+    """Run `rstc`, or a script, in several processes with the environment variables of torchrun."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    group = {"TORCHELASTIC_RUN_ID": "test", "WORLD_SIZE": n_processes, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    processes = []
+    for rank in range(n_processes):
+        variables = {name: str(value) for name, value in {**group, "RANK": rank, "LOCAL_RANK": rank}.items()}
+        processes.append(ForkedProcess(*arguments, script=script, environment=variables))
+    return [process.wait() for process in processes]
 
 
 @pytest.fixture(scope="session")
-def steady_encoder(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the tiny encoder without dropout of its own."""
-    folder = tmp_path_factory.mktemp("steady") / "model"
+def encoder_without_dropout(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("without-dropout") / "model"
     shutil.copytree(tiny_encoder, folder)
     config = json.loads((folder / "config.json").read_text())
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -43,139 +53,148 @@ def steady_encoder(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) 
 
 
 SETTINGS = {"n_clusters": 4, "random_state": 0, "batch_size": 32, "kmeans_starts": 3, "dropout": 0.0, "max_steps": 20}
-WAYS: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "default": {"views": "cutoff@0.2"},
     "saot": {"labels": "saot", "renewals": 4},
     "paper": {"preset": "paper", "trainable_layers": 1, "head_start": 0.5, "views": "cutoff@0.2"},
     "moving average": {"contrast_steps": 5, "labels": "ot-average", "renewals": 4},
-    "a sample, and unknown": {"n_clusters": "3-6", "max_fit_texts": 90},
+    "subsample, estimated n_clusters": {"n_clusters": "3-6", "max_fit_texts": 90},
 }
 
 
 @pytest.fixture(scope="module")
-def shared(
-    steady_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory
+def results(
+    encoder_without_dropout: str,
+    texts_and_topics: tuple[list[str], list[str]],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """Solve transports and fit in all ways by one and by two processes; return where each wrote what it has."""
-    folder = tmp_path_factory.mktemp("shared")
+    """Do the work of worker.py in one and in two processes; return the folder of their results."""
+    folder = tmp_path_factory.mktemp("results")
     rng = np.random.default_rng(0)
-    np.savez(folder / "log_p.npz", few=predictions(501, 7, rng), many=predictions(1300, 600, rng))
-    np.save(folder / "points.npy", crowds(1001, rng))
-    ways = {name: SETTINGS | {"encoder": steady_encoder} | way for name, way in WAYS.items()}
-    (folder / "asked.json").write_text(json.dumps({"texts": texts_and_topics[0], "ways": ways}))
-    for processes in (1, 2):
-        ended = torchrun(processes, WORKER, folder)
-        assert ended.returncode == 0, ended.stderr
+    np.savez(folder / "log_p.npz", few=draw_log_p(501, 7, rng), many=draw_log_p(1040, 520, rng))
+    np.save(folder / "points.npy", draw_points(1001, rng))
+    variants = {name: SETTINGS | {"encoder": encoder_without_dropout} | settings for name, settings in VARIANTS.items()}
+    (folder / "task.json").write_text(json.dumps({"texts": texts_and_topics[0], "variants": variants}))
+    for n_processes in (1, 2):
+        for completed in run_processes(n_processes, folder, script=WORKER):
+            assert completed.returncode == 0, completed.stderr
     return folder
 
 
-def predictions(texts: int, classes: int, rng: np.random.Generator) -> np.ndarray:
-    logits = rng.normal(size=(texts, classes)) * 3 + rng.normal(size=classes)
+def draw_log_p(n_texts: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
+    logits = rng.normal(size=(n_texts, n_classes)) * 3 + rng.normal(size=n_classes)
     return logits - np.log(np.exp(logits).sum(1, keepdims=True))
 
 
-def crowds(points: int, rng: np.random.Generator) -> np.ndarray:
+def draw_points(n_points: int, rng: np.random.Generator) -> np.ndarray:
     centres = 4 * rng.normal(size=(6, 8))
-    return (centres[rng.integers(6, size=points)] + rng.normal(size=(points, 8))).astype(np.float32)
+    return (centres[rng.integers(6, size=n_points)] + rng.normal(size=(n_points, 8))).astype(np.float32)
 
 
-def test_k_means_on_shared_rows_is_that_on_all_and_nobody_has_them_all(shared: Path) -> None:
-    one = np.load(shared / "kmeans-1-0.npz")
-    parts = [np.load(shared / f"kmeans-2-{rank}.npz") for rank in range(2)]
-    assert np.concatenate([part["labels"] for part in parts]).tolist() == one["labels"].tolist()
+def test_shared_kmeans_equals_that_of_one_process_and_gathers_a_sample_only(results: Path) -> None:
+    single = np.load(results / "kmeans-1-0.npz")
+    parts = [np.load(results / f"kmeans-2-{rank}.npz") for rank in range(2)]
+    assert np.concatenate([part["labels"] for part in parts]).tolist() == single["labels"].tolist()
     for part in parts:
-        assert part["centres"] == pytest.approx(one["centres"], abs=1e-4)
-        assert part["inertia"] == pytest.approx(one["inertia"], rel=1e-5)
-    assert parts[0]["most"] == 300, "the first process sees a sample of the 1,001"
+        assert part["centres"] == pytest.approx(single["centres"], abs=1e-4)
+        assert part["inertia"] == pytest.approx(single["inertia"], rel=1e-5)
+    assert parts[0]["max_gathered"] == 300, "the first process gathers 300 of the 1,001 points"
 
 
 @pytest.mark.parametrize("classes", ["few", "many"])
-def test_the_plan_of_shared_rows_is_that_of_all(classes: str, shared: Path) -> None:
-    one = np.load(shared / f"{classes}-1-0.npz")
-    parts = [np.load(shared / f"{classes}-2-{rank}.npz") for rank in range(2)]
-    for name in ("newton", "alternating", "near", "fixed"):
-        plan = np.concatenate([part[name] for part in parts])
-        assert np.abs(plan - one[name]).sum() < 1e-6
-        assert np.abs(plan.sum(0) - one[f"{name} b"]).sum() < 1e-6
-        assert (parts[0][f"{name} b"] == parts[1][f"{name} b"]).all(), "both end at the same sizes, to the bit"
+def test_shared_plan_equals_that_of_one_process(classes: str, results: Path) -> None:
+    single = np.load(results / f"{classes}-1-0.npz")
+    parts = [np.load(results / f"{classes}-2-{rank}.npz") for rank in range(2)]
+    for method in ("newton", "alternating", "near", "fixed"):
+        plan = np.concatenate([part[method] for part in parts])
+        assert np.abs(plan - single[method]).sum() < 1e-6
+        assert np.abs(plan.sum(0) - single[f"{method} b"]).sum() < 1e-6
+        assert (parts[0][f"{method} b"] == parts[1][f"{method} b"]).all(), "both processes have the same b, to the bit"
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_losses_and_clusters_do_not_depend_on_the_number_of_processes(way: str, shared: Path) -> None:
-    (one,), two = ([json.loads((shared / f"{n}-{rank}.json").read_text())[way] for rank in range(n)] for n in (1, 2))
-    assert len(one["losses"]) == 20
-    for rank in two:
-        for before, after in zip(one["losses"], rank["losses"], strict=True):
-            assert after == pytest.approx(before, abs=1e-4)
-        assert rank["b"] == pytest.approx(one["b"], abs=1e-3)
-        assert rank["texts"] == 120
-        assert rank["trained"] == WAYS[way].get("max_fit_texts", 120)
-        assert rank["clusters"] == one["clusters"]
-        assert rank["weights"] == two[0]["weights"], "all processes have the same model"
-        assert np.array(rank["hierarchy"]) == pytest.approx(np.array(one["hierarchy"]), abs=1e-3)
-    assert [len(rank["labels"]) for rank in two] == [60, 60]
-    assert adjusted_rand_score([label for rank in two for label in rank["labels"]], one["labels"]) >= 0.99
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_losses_and_clusters_do_not_depend_on_the_number_of_processes(variant: str, results: Path) -> None:
+    single = json.loads((results / "1-0.json").read_text())[variant]
+    parts = [json.loads((results / f"2-{rank}.json").read_text())[variant] for rank in range(2)]
+    assert len(single["losses"]) == 20
+    for part in parts:
+        for expected, losses in zip(single["losses"], part["losses"], strict=True):
+            assert losses == pytest.approx(expected, abs=1e-4)
+        assert part["b"] == pytest.approx(single["b"], abs=1e-3)
+        assert part["n_texts"] == 120
+        assert part["n_trained"] == VARIANTS[variant].get("max_fit_texts", 120)
+        assert part["n_clusters"] == single["n_clusters"]
+        assert part["weights"] == parts[0]["weights"], "all processes have the same model"
+        assert np.array(part["hierarchy"]) == pytest.approx(np.array(single["hierarchy"]), abs=1e-3)
+    assert [len(part["labels"]) for part in parts] == [60, 60]
+    assert adjusted_rand_score([label for part in parts for label in part["labels"]], single["labels"]) >= 0.99
 
 
 @pytest.fixture
 def shared_file(tickets: Path) -> Path:
-    """Return a file with a missing text among the others."""
+    """Write a file in which one text is missing."""
     table = pd.read_csv(tickets)
     table.loc[70, "text"] = None
     table.to_parquet(tickets.with_suffix(".parquet"), index=False)
     return tickets.with_suffix(".parquet")
 
 
-def commanded(processes: int, file: Path, out: Path, encoder: str, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run `rstc cluster` in so many processes."""
-    quick = [f"--set={setting}" for setting in ("max_steps=12", "batch_size=32", "kmeans_starts=3")]
-    command = ["-m", "rstc", "cluster", file, "-k", "4", "--out", out, f"--set=encoder={encoder}", *quick, *more]
-    return torchrun(processes, *command)
+def cluster_command(file: Path, out: Path, encoder: str) -> list[object]:
+    """Return the arguments of `rstc` for a run of a few steps."""
+    settings = [f"encoder={encoder}", "max_steps=12", "batch_size=32", "kmeans_starts=3"]
+    return ["cluster", file, "-k", 4, "--out", out, *(f"--set={setting}" for setting in settings)]
 
 
-def test_the_command_line_shares_a_run(
-    shared_file: Path, tiny_encoder: str, quick: dict[str, Any], tmp_path: Path
-) -> None:
-    ended = commanded(2, shared_file, tmp_path / "run2", tiny_encoder)
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.count("Written to") == 1, "one process speaks"
+def test_command_line_shares_a_run(shared_file: Path, tiny_encoder: str, quick: dict[str, Any], tmp_path: Path) -> None:
+    first, second = run_processes(2, *cluster_command(shared_file, tmp_path / "run2", tiny_encoder))
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert first.stdout.count("Written to") == 1
+    assert second.stdout == "", "one process prints"
     with pytest.warns(MissingTextWarning):
         cluster_file(str(shared_file), tmp_path / "run1", 4, settings=quick)
-    one, two = (pq.read_table(tmp_path / f"run{n}/clusters.parquet").to_pandas() for n in (1, 2))
-    assert two["id"].tolist() == list(range(120))
-    assert two["cluster"].isna().tolist() == [row == 70 for row in range(120)]
-    there = two["cluster"].notna()
-    assert adjusted_rand_score(one["cluster"][there], two["cluster"][there]) >= 0.95, "dropout differs"
-    told = RunNow.read(tmp_path / "run2")
-    assert (told.summary["input"]["processes"], told.summary["input"]["texts"]) == (2, 119)
-    assert sum(one["size"] for one in told.entries()) == 119
-    assert RSTC.load(tmp_path / "run2/model").predict(two["text"][:5].tolist()).tolist() == two["cluster"][:5].tolist()
+    single, shared = (pq.read_table(tmp_path / f"run{n}/clusters.parquet").to_pandas() for n in (1, 2))
+    assert shared["id"].tolist() == list(range(120))
+    assert shared["cluster"].isna().tolist() == [row == 70 for row in range(120)]
+    has_text = shared["cluster"].notna()
+    assert adjusted_rand_score(single["cluster"][has_text], shared["cluster"][has_text]) >= 0.95, "dropout differs"
+    run = CorrectedRun.read(tmp_path / "run2")
+    assert (run.summary.input.n_processes, run.summary.input.n_texts) == (2, 119)
+    assert sum(entry.size for entry in run.entries()) == 119
+    model = RSTC.load(tmp_path / "run2/model")
+    assert model.predict(shared["text"][:5].tolist()).tolist() == shared["cluster"][:5].tolist()
 
 
-def test_a_mistake_is_told_once(tiny_encoder: str, tmp_path: Path) -> None:
-    ended = commanded(2, tmp_path / "none.csv", tmp_path / "run", tiny_encoder)
-    assert ended.returncode != 0
-    assert ended.stderr.count("rstc: there is no file") == 1
-    assert "rstc/cli" not in ended.stderr, "torchrun has a traceback of its own, but we have none"
+def test_input_error_is_printed_once_by_torchrun(tiny_encoder: str, tmp_path: Path) -> None:
+    command = cluster_command(tmp_path / "none.csv", tmp_path / "run", tiny_encoder)
+    completed = subprocess.run(
+        [*TORCHRUN, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert completed.returncode != 0
+    assert completed.stderr.count("rstc: there is no file") == 1
+    assert "rstc/cli" not in completed.stderr, "no traceback but that of torchrun"
 
 
-def newest(out: Path) -> int:
-    """Return the number of a run's newest checkpoint."""
+def latest_checkpoint(out: Path) -> int:
+    """Return the number of a run's latest checkpoint."""
     return max((int(path.stem) for path in (out / "checkpoints").glob("*.checkpoint")), default=0)
 
 
-def begun(command: list[str], out: Path, after: int) -> subprocess.Popen[str]:
-    """Start a run, or go on with it, and wait until it has kept where it is twice more."""
+def start_run(command: list[str], out: Path) -> subprocess.Popen[str]:
+    """Start or resume a run, and wait until it has written two more checkpoints."""
+    first = latest_checkpoint(out)
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(1200):
         time.sleep(0.1)
-        if newest(out) >= after + 2 or running.poll() is not None:
+        if latest_checkpoint(out) >= first + 2 or running.poll() is not None:
             break
     return running
 
 
 @pytest.mark.slow
-def test_processes_stop_together_and_when_one_dies_another_number_of_them_goes_on(
+def test_shared_run_stops_and_resumes_with_another_number_of_processes(
     shared_file: Path, tiny_encoder: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
@@ -187,39 +206,44 @@ def test_processes_stop_together_and_when_one_dies_another_number_of_them_goes_o
         "renewals": 12,
         "delta": 0,
     }
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "rstc"]
-    command += ["cluster", str(shared_file), "-k", "4", "--out", str(out)]
+    command = [*TORCHRUN, "cluster", str(shared_file), "-k", "4", "--out", str(out)]
     command += [f"--set={name}={value}" for name, value in settings.items()]
-    running = begun(command, out, after=0)
-    running.terminate()  # as a scheduler does
-    _, said = running.communicate(timeout=120)
-    assert said.count("stopped; the same command goes on from where it was") == 1
-    assert "rstc/cli" not in said
-    running = begun(command, out, after=newest(out))
-    os.kill(second_of(running.pid), signal.SIGKILL)
-    _, said = running.communicate(timeout=120)
+    running = start_run(command, out)
+    try:
+        running.terminate()  # as a scheduler does
+        _, stderr = running.communicate(timeout=120)
+    finally:
+        running.kill()
+    assert stderr.count("stopped; the same command resumes from the last checkpoint") == 1
+    assert "rstc/cli" not in stderr
+    running = start_run(command, out)
+    try:
+        os.kill(find_second_process(running.pid), signal.SIGKILL)
+        _, stderr = running.communicate(timeout=120)
+    finally:
+        running.kill()
     assert running.returncode != 0
-    assert said.count("a process that shares this run ended before its time; the same command") == 1
-    assert "rstc/cli" not in said
+    assert stderr.count("another process of this run has died; the same command") == 1
+    assert "rstc/cli" not in stderr
     assert [path.name for path in out.iterdir()] == ["checkpoints"]
     assert not list(tmp_path.glob(".run*"))
     with pytest.warns(MissingTextWarning):
         summary = cluster_file(str(shared_file), out, 4, settings=settings | {"device": "auto"})
     assert summary is not None
-    assert 0 < summary["resumed_at"] < 600
-    assert summary["steps"] == 600
-    assert summary["clusters_found"] == 4
+    assert 0 < summary.resumed_at < 600
+    assert summary.n_iter == 600
+    assert len(summary.clusters) == 4
     assert not (out / "checkpoints").exists()
 
 
-def second_of(launcher: int) -> int:
-    """Return the second process of a run."""
-    for place in Path("/proc").glob("[0-9]*"):
+def find_second_process(launcher: int) -> int:
+    """Return the process of rank 1 that torchrun has started."""
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            started = dict(one.split("=", 1) for one in (place / "environ").read_text().split("\0") if "=" in one)
-            parent = int((place / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            variables = (path / "environ").read_text().split("\0")
+            parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
         except (OSError, ValueError):
             continue
-        if parent == launcher and started.get("RANK") == "1":
-            return int(place.name)
-    raise AssertionError("there is no such process")
+        if parent == launcher and "RANK=1" in variables:
+            return int(path.name)
+    raise AssertionError("there is no process of rank 1")

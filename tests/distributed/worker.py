@@ -1,7 +1,4 @@
-"""What the processes of a shared run do in the tests: each prints nothing and writes what it has to a folder.
-
-torchrun --nproc-per-node=2 tests/distributed/sharing.py TASK FOLDER
-"""
+"""The work of each process in the tests of shared runs; the argument is the folder of its input and its results."""
 
 from __future__ import annotations
 
@@ -15,60 +12,62 @@ import torch
 
 from rstc import RSTC, saot
 from rstc.pseudo_labels import kmeans
-from rstc.pseudo_labels.transport.saot import optimal_transport, transport_near
-from rstc.runtime.distributed import Ranks, join_ranks, share_of
+from rstc.pseudo_labels.transport.saot import optimal_transport, semi_relaxed_transport
+from rstc.runtime.distributed import ProcessGroup, join_process_group, row_range
 
 
-def transports(folder: Path, ranks: Ranks) -> None:
-    """Solve transports of which each process has some rows; write the rows' plans."""
+def solve_transports(folder: Path, processes: ProcessGroup) -> None:
+    """Solve transports whose rows are shared among the processes; write the plans of this process's rows."""
     for name, log_p in np.load(folder / "log_p.npz").items():
-        transported(log_p, folder / f"{name}-{ranks.size}-{ranks.rank}.npz", ranks)
+        rows = row_range(len(log_p), processes)
+        local, b = log_p[rows.start : rows.stop], np.full(log_p.shape[1], 1 / log_p.shape[1])
+        transports = {
+            "newton": saot(local, 0.1, 0.01, processes=processes),
+            "alternating": saot(local, 0.1, 0.1, "alternating", tol=1e-7, max_iter=5000, processes=processes),
+            "near": semi_relaxed_transport(local, b, 0.1, 0.1, processes=processes),
+            "fixed": optimal_transport(local, b, 0.1, processes=processes),
+        }
+        plans = {method: transport.plan for method, transport in transports.items()}
+        marginals = {f"{method} b": transport.b for method, transport in transports.items()}
+        np.savez(folder / f"{name}-{processes.size}-{processes.rank}.npz", **plans, **marginals)
 
 
-def transported(log_p: np.ndarray, to: Path, ranks: Ranks) -> None:
-    rows = share_of(len(log_p), ranks)
-    own, b = log_p[rows.start : rows.stop], np.full(log_p.shape[1], 1 / log_p.shape[1])
-    found = {
-        "newton": saot(own, 0.1, 0.01, ranks=ranks),
-        "alternating": saot(own, 0.1, 0.1, "alternating", tol=1e-7, max_iter=5000, ranks=ranks),
-        "near": transport_near(own, b, 0.1, 0.1, ranks=ranks),
-        "fixed": optimal_transport(own, b, 0.1, ranks=ranks),
-    }
-    plans = {name: one.plan for name, one in found.items()} | {f"{name} b": one.b for name, one in found.items()}
-    np.savez(to, **plans)
-
-
-def clusterings(folder: Path, ranks: Ranks) -> None:
-    """Cluster points of which each process has some; write their labels, the centres, and what the first was sent."""
+def run_kmeans(folder: Path, processes: ProcessGroup) -> None:
+    """Cluster points that are shared among the processes; write the result, and the most rows that were gathered."""
     points = np.load(folder / "points.npy")
-    rows = share_of(len(points), ranks)
-    kmeans.TEXTS_TO_COMPETE_ON = 300  # fewer than there are
-    most = 0
-    gather = Ranks.rows_at_first
+    rows = row_range(len(points), processes)
+    kmeans.SAMPLE_SIZE = 300  # fewer than there are texts
+    max_gathered = 0
+    gather_rows = ProcessGroup.gather_rows
 
-    def watched(self: Ranks, local: torch.Tensor) -> torch.Tensor | None:
-        nonlocal most
-        found = gather(self, local)
-        most = max(most, 0 if found is None else len(found))
-        return found
+    def count_gathered_rows(self: ProcessGroup, local: torch.Tensor) -> torch.Tensor | None:
+        nonlocal max_gathered
+        gathered = gather_rows(self, local)
+        max_gathered = max(max_gathered, 0 if gathered is None else len(gathered))
+        return gathered
 
-    Ranks.rows_at_first = watched
-    found = kmeans.kmeans_labels(points[rows.start : rows.stop], 6, np.random.default_rng(0), 3, ranks)
-    Ranks.rows_at_first = gather
-    facts = {"labels": found.labels, "centres": found.centres, "inertia": found.inertia, "most": most}
-    np.savez(folder / f"kmeans-{ranks.size}-{ranks.rank}.npz", **facts)
-
-
-def fits(folder: Path, ranks: Ranks) -> None:
-    """Cluster texts of which each process has some, in several ways; write what came of it."""
-    asked = json.loads((folder / "asked.json").read_text())
-    rows = share_of(len(asked["texts"]), ranks)
-    own = asked["texts"][rows.start : rows.stop]
-    told = {name: fitted(own, settings) for name, settings in asked["ways"].items()}
-    (folder / f"{ranks.size}-{ranks.rank}.json").write_text(json.dumps(told))
+    ProcessGroup.gather_rows = count_gathered_rows
+    clustering = kmeans.fit_kmeans(points[rows.start : rows.stop], 6, np.random.default_rng(0), 3, processes)
+    ProcessGroup.gather_rows = gather_rows
+    np.savez(
+        folder / f"kmeans-{processes.size}-{processes.rank}.npz",
+        labels=clustering.labels,
+        centres=clustering.centres,
+        inertia=clustering.inertia,
+        max_gathered=max_gathered,
+    )
 
 
-def fitted(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+def fit_models(folder: Path, processes: ProcessGroup) -> None:
+    """Fit models to texts that are shared among the processes; write their results."""
+    task = json.loads((folder / "task.json").read_text())
+    rows = row_range(len(task["texts"]), processes)
+    texts = task["texts"][rows.start : rows.stop]
+    results = {name: fit_model(texts, settings) for name, settings in task["variants"].items()}
+    (folder / f"{processes.size}-{processes.rank}.json").write_text(json.dumps(results))
+
+
+def fit_model(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
     model = RSTC(**settings).fit(texts)
     return {
         "losses": model.losses_,
@@ -76,16 +75,15 @@ def fitted(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
         "b": model.class_distribution_.tolist(),
         "history": model.history_,
         "hierarchy": model.hierarchy_.tolist(),
-        "texts": model.n_texts_,
-        "trained": model.n_trained_,
-        "clusters": model.n_clusters_,
-        "weights": float(sum(p.double().abs().sum() for p in model.network_.parameters())),
+        "n_texts": model.n_texts_,
+        "n_trained": model.n_trained_,
+        "n_clusters": model.n_clusters_,
+        "weights": float(sum(p.detach().double().abs().sum() for p in model.network_.parameters())),
     }
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    joined = join_ranks()
-    transports(Path(sys.argv[1]), joined)
-    clusterings(Path(sys.argv[1]), joined)
-    fits(Path(sys.argv[1]), joined)
+    process_group = join_process_group()
+    for work in (solve_transports, run_kmeans, fit_models):
+        work(Path(sys.argv[1]), process_group)

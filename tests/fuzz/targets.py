@@ -1,4 +1,4 @@
-"""What is fuzzed: bytes in, a result or an InputError out, and nothing else happens."""
+"""Fuzz targets: functions of bytes that give a result or an InputError, and have no other effect."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from pathlib import Path
 from rstc.errors import InputError
 from rstc.estimator import RSTC
 from rstc.io.atomic import sha256
-from rstc.persistence.model_folder import _checksum, _files
-from rstc.io.readers import SUFFIXES, read_table
-from rstc.io.columns import find_text_column, texts_of
+from rstc.io.columns import extract_texts, find_text_column
+from rstc.io.formats import SUFFIXES, read_table
+from rstc.persistence.model_description import compute_checksum
+from rstc.persistence.model_folder import list_files
 
 FORMATS = list(SUFFIXES)
-# Where a model's files are changed: the description as it is or signed anew, the heads, and what opens the encoder.
-PARTS = [
+# Files of a model folder that are replaced: the description, the heads, and the files that the encoder is loaded from.
+MODEL_FILES = [
     "model.json",
     "heads.safetensors",
     "encoder/config.json",
     "encoder/modules.json",
     "encoder/1_Pooling/config.json",
 ]
-PARTS += ["encoder/tokenizer_config.json", "encoder/sentence_bert_config.json", "encoder/model.safetensors"]
+MODEL_FILES += ["encoder/tokenizer_config.json", "encoder/sentence_bert_config.json", "encoder/model.safetensors"]
 FORBIDDEN = ("socket.connect", "subprocess.Popen", "os.system", "os.exec", "pickle.find_class", "urllib.Request")
 
 
 class ForbiddenError(Exception):
-    """Something happened that data must never make happen."""
+    """Raised when data would make the process run code or open a socket."""
 
 
-def forbid() -> None:
-    """Raise, from here on, when code would be run or a socket opened."""
+def forbid_side_effects() -> None:
+    """Raise a ForbiddenError, from here on, when code would be run or a socket opened."""
 
     def audit(event: str, _: object) -> None:
         if event in FORBIDDEN:
@@ -44,8 +45,8 @@ def forbid() -> None:
     sys.addaudithook(audit)
 
 
-def read_any(content: bytes) -> None:
-    """Read a file as a run would; the first byte tells its format."""
+def fuzz_reader(content: bytes) -> None:
+    """Read a file as a run does; the first byte chooses its format."""
     if not content:
         return
     format = FORMATS[content[0] % len(FORMATS)]
@@ -54,36 +55,36 @@ def read_any(content: bytes) -> None:
         path.write_bytes(content[1:])
         try:
             table = read_table(str(path), format)
-            texts_of(table, find_text_column(table))
+            extract_texts(table, find_text_column(table))
         except InputError:
             pass
 
 
-def load_any(saved: Path) -> Callable[[bytes], None]:
-    """Return what loads a model with one file replaced; the first byte tells which, and whether it is signed."""
+def make_model_fuzzer(saved: Path) -> Callable[[bytes], None]:
+    """Return a function that loads a model with one file replaced; the first byte chooses file and checksums."""
 
     def load(content: bytes) -> None:
         if not content:
             return
-        name, sign = PARTS[content[0] % len(PARTS)], content[0] >= 128
+        name, has_valid_checksum = MODEL_FILES[content[0] % len(MODEL_FILES)], content[0] >= 128
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / "model"
             shutil.copytree(saved, model)
             (model / name).write_bytes(content[1:])
-            if sign:
-                _sign(model)
+            if has_valid_checksum:
+                _update_checksums(model)
             with contextlib.suppress(InputError):
                 RSTC.load(model).predict(["late parcel"])
 
     return load
 
 
-def _sign(model: Path) -> None:
-    """Make the checksums right, as an attacker would."""
+def _update_checksums(model: Path) -> None:
+    """Make the checksums of a folder valid, as an attacker would."""
     try:
         description = json.loads((model / "model.json").read_bytes())
-        description["files"] = {name: sha256(model / name) for name in _files(model) if name != "model.json"}
-        description["checksum"] = _checksum(description)
+        description["files"] = {name: sha256(model / name) for name in list_files(model) if name != "model.json"}
+        description["checksum"] = compute_checksum(description)
     except (ValueError, RecursionError, TypeError):
         return
     (model / "model.json").write_text(json.dumps(description))

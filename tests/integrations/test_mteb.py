@@ -1,4 +1,4 @@
-"""MTEB scores what RSTC learns, on a task of local data."""
+"""RSTC as an MTEB encoder, scored on a task with local data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ mteb = pytest.importorskip("mteb")
 
 
 def local_task() -> Any:
-    """Return a clustering task whose texts are at hand."""
+    """Return a clustering task with local texts."""
     from datasets import Dataset, DatasetDict
     from mteb.abstasks.clustering import AbsTaskClustering
     from mteb.abstasks.task_metadata import TaskMetadata
@@ -45,8 +45,8 @@ def local_task() -> Any:
 
 @pytest.mark.parametrize("clusters", [False, True])
 @pytest.mark.usefixtures("socket_disabled")
-def test_a_local_task_is_scored(clusters: bool, quick: dict[str, Any], tmp_path: Path) -> None:
-    from rstc.for_mteb import RSTCEncoder
+def test_local_task_is_scored(clusters: bool, quick: dict[str, Any], tmp_path: Path) -> None:
+    from rstc.integrations.mteb import RSTCEncoder
 
     encoder = RSTCEncoder(RSTC(4, random_state=0, **quick), clusters)
     cache = mteb.ResultCache(cache_path=tmp_path)
@@ -54,8 +54,8 @@ def test_a_local_task_is_scored(clusters: bool, quick: dict[str, Any], tmp_path:
     assert results.task_results[0].get_score() > 0.7
 
 
-def test_a_model_that_is_fitted_encodes_as_it_is(quick: dict[str, Any]) -> None:
-    from rstc.for_mteb import RSTCEncoder
+def test_fitted_model_encodes_without_another_fit(quick: dict[str, Any]) -> None:
+    from rstc.integrations.mteb import RSTCEncoder
 
     texts = make_texts({"parcel": 20, "password": 20, "refund": 9, "recipe": 9})[0]
     model = RSTC(4, random_state=0, **quick).fit(texts)

@@ -1,4 +1,4 @@
-"""The model on disk: open formats, every file checked, no network."""
+"""The model folder: open formats, every file checked, no network."""
 
 from __future__ import annotations
 
@@ -27,13 +27,15 @@ def copy(saved: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(saved, tmp_path / "copy"))
 
 
-def test_the_encoder_opens_in_sentence_transformers(saved: Path) -> None:
+def test_encoder_opens_in_sentence_transformers(saved: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    theirs = SentenceTransformer(str(saved / "encoder"), device="cpu").encode(["parcel late"], show_progress_bar=False)
+    expected = SentenceTransformer(str(saved / "encoder"), device="cpu").encode(
+        ["parcel late"], show_progress_bar=False
+    )
     assert RSTC.load(saved).transform(["parcel late"]) == pytest.approx(
-        np.asarray(theirs),
-        abs=1e-3,  # ours rounds the frozen layers' output to half precision, as in training
+        np.asarray(expected),
+        abs=1e-3,  # RSTC rounds the output of the frozen layers to half precision, as in training
     )
 
 
@@ -47,7 +49,7 @@ def test_heads_are_safetensors_and_the_rest_is_json(saved: Path) -> None:
     assert kinds <= {".json", ".safetensors", ".txt", ".md"}
 
 
-def test_whoever_may_read_one_file_may_read_all(saved: Path) -> None:
+def test_all_files_have_the_same_permissions(saved: Path) -> None:
     assert len({path.stat().st_mode for path in saved.rglob("*") if path.is_file()}) == 1
 
 
@@ -56,14 +58,14 @@ def test_loading_and_predicting_opens_no_socket(saved: Path, socket_disabled: No
 
 
 @pytest.mark.parametrize("name", ["heads.safetensors", "encoder/model.safetensors", "encoder/tokenizer.json"])
-def test_a_missing_file_is_named(name: str, copy: Path) -> None:
+def test_missing_file_is_reported(name: str, copy: Path) -> None:
     (copy / name).unlink()
     with pytest.raises(InputError, match=f"incomplete: {name} is missing"):
         RSTC.load(copy)
 
 
 @pytest.mark.parametrize("name", ["heads.safetensors", "encoder/model.safetensors", "encoder/config.json"])
-def test_an_altered_file_is_named(name: str, copy: Path) -> None:
+def test_altered_file_is_reported(name: str, copy: Path) -> None:
     content = bytearray((copy / name).read_bytes())
     content[len(content) // 2] ^= 1
     (copy / name).write_bytes(content)
@@ -81,18 +83,18 @@ def test_an_altered_file_is_named(name: str, copy: Path) -> None:
         ('{"format_version": 2, "checksum": "0"}', "altered: model.json"),
     ],
 )
-def test_an_unusable_description_is_named(content: str, message: str, copy: Path) -> None:
+def test_invalid_description_is_reported(content: str, message: str, copy: Path) -> None:
     (copy / "model.json").write_text(content)
     with pytest.raises(InputError, match=message):
         RSTC.load(copy)
 
 
-def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+def test_folder_without_a_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no model in .*: model\.json is missing"):
         RSTC.load(tmp_path)
 
 
-def test_saving_replaces_a_model_but_nothing_else(saved: Path, copy: Path, tmp_path: Path) -> None:
+def test_saving_replaces_only_saved_models(saved: Path, copy: Path, tmp_path: Path) -> None:
     model = RSTC.load(saved)
     model.save(copy)
     assert RSTC.load(copy).predict(["parcel"]).shape == (1,)
@@ -109,9 +111,7 @@ def test_saving_replaces_a_model_but_nothing_else(saved: Path, copy: Path, tmp_p
         model.save(copy)
 
 
-def test_a_save_that_fails_leaves_nothing_behind(
-    saved: Path, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_save_leaves_no_files(saved: Path, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import rstc.persistence.model_folder as module
 
     model = RSTC.load(saved)
@@ -137,7 +137,7 @@ def test_the_card_says_how_the_model_was_made(saved: Path) -> None:
     assert "- batch_size: " in card
 
 
-def test_a_name_on_the_hub_is_looked_up_in_its_cache(
+def test_hub_name_is_looked_up_in_the_local_cache(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, socket_disabled: None
 ) -> None:
     import huggingface_hub.constants
@@ -146,14 +146,14 @@ def test_a_name_on_the_hub_is_looked_up_in_its_cache(
     home = tmp_path / "models--somebody--clusters"
     (home / "blobs").mkdir(parents=True)
     for number, path in enumerate(sorted(path for path in saved.rglob("*") if path.is_file())):
-        link = home / "snapshots" / commit / path.relative_to(saved)  # as the hub's client keeps them
+        link = home / "snapshots" / commit / path.relative_to(saved)  # the layout of the hub's cache
         link.parent.mkdir(parents=True, exist_ok=True)
         (home / "blobs" / str(number)).write_bytes(path.read_bytes())
         link.symlink_to(home / "blobs" / str(number))
     (home / "refs").mkdir()
     (home / "refs" / "main").write_text(commit)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("rstc.representation.loading.hub_in_reach", lambda: False)
+    monkeypatch.setattr("rstc.representation.loading.is_hub_reachable", lambda: False)
     texts = ["late parcel", "reset password"]
     assert RSTC.load("somebody/clusters").predict(texts).tolist() == RSTC.load(saved).predict(texts).tolist()
     with pytest.raises(InputError, match="neither a folder nor a model"):

@@ -1,4 +1,4 @@
-"""A model as ONNX predicts what the model predicts, by a file of its own and without torch."""
+"""Models exported as ONNX: the same predictions, without torch."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ def exported(model: RSTC, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def check_same(found: OnnxModel, model: RSTC, texts: list[str]) -> None:
-    """Probabilities and embeddings are equal but for what half precision in the kept states rounds."""
-    assert found.predict_proba(texts) == pytest.approx(model.predict_proba(texts), abs=0.02)
-    assert found.transform(texts) == pytest.approx(model.transform(texts), abs=0.02)
-    assert (found.predict(texts) == model.predict(texts)).all()
+def check_same(exported_model: OnnxModel, model: RSTC, texts: list[str]) -> None:
+    """Check that predictions agree up to the rounding of cached hidden states to half precision."""
+    assert exported_model.predict_proba(texts) == pytest.approx(model.predict_proba(texts), abs=0.02)
+    assert exported_model.transform(texts) == pytest.approx(model.transform(texts), abs=0.02)
+    assert (exported_model.predict(texts) == model.predict(texts)).all()
 
 
-def test_it_predicts_what_the_model_predicts(
+def test_exported_model_predicts_as_the_original(
     exported: Path, model: RSTC, texts_and_topics: tuple[list[str], list[str]]
 ) -> None:
-    found = OnnxModel(exported)
-    check_same(found, model, [*texts_and_topics[0], *TEXTS])
-    assert found.predict(TEXTS)[1] == -1
-    assert (found.predict([]).shape, found.predict_proba([]).shape) == ((0,), (0, 4))
-    assert found.class_distribution_ == pytest.approx(model.class_distribution_)
-    assert found.text_column_ == "text"
+    exported_model = OnnxModel(exported)
+    check_same(exported_model, model, [*texts_and_topics[0], *TEXTS])
+    assert exported_model.predict(TEXTS)[1] == -1
+    assert (exported_model.predict([]).shape, exported_model.predict_proba([]).shape) == ((0,), (0, 4))
+    assert exported_model.class_distribution_ == pytest.approx(model.class_distribution_)
+    assert exported_model.text_column_ == "text"
 
 
-def test_a_text_alone_is_what_it_is_among_others(exported: Path, texts_and_topics: tuple[list[str], list[str]]) -> None:
-    found, texts = OnnxModel(exported, threads=1), texts_and_topics[0][:20]
-    alone = np.concatenate([found.predict_proba([text]) for text in texts])
-    assert found.predict_proba(texts) == pytest.approx(alone, abs=1e-4)
+def test_prediction_does_not_depend_on_the_batch(exported: Path, texts_and_topics: tuple[list[str], list[str]]) -> None:
+    exported_model, texts = OnnxModel(exported, threads=1), texts_and_topics[0][:20]
+    alone = np.concatenate([exported_model.predict_proba([text]) for text in texts])
+    assert exported_model.predict_proba(texts) == pytest.approx(alone, abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["merged", "centroids"])
-def test_other_heads_are_exported_as_well(
+def test_every_kind_of_head_is_exported(
     kind: str, model: RSTC, quick: dict[str, Any], texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
 ) -> None:
     texts = texts_and_topics[0]
@@ -65,28 +65,29 @@ def test_other_heads_are_exported_as_well(
     check_same(OnnxModel(tmp_path / "exported"), other, texts)
 
 
-def test_the_command_line_takes_it_as_it_takes_a_run(exported: Path, finished_run: Path, tmp_path: Path) -> None:
+def test_pipelines_accept_an_exported_model(exported: Path, finished_run: Path, tmp_path: Path) -> None:
     pd.DataFrame({"text": TEXTS, "id": range(4)}).to_csv(tmp_path / "new.csv", index=False)
     for name, folder in (("onnx", exported), ("torch", finished_run)):
         assert predict_file(folder, str(tmp_path / "new.csv"), tmp_path / f"{name}.csv") == (4, 3)
-    one, other = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("onnx", "torch"))
-    assert one["cluster"].equals(other["cluster"])
-    assert predict_files(exported, str(tmp_path / "new*.csv"), str(tmp_path / "many")).rows == 4
-    assert pd.read_csv(tmp_path / "many" / "new.csv")["cluster"].equals(one["cluster"])
+    onnx, torch = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("onnx", "torch"))
+    assert onnx["cluster"].equals(torch["cluster"])
+    assert predict_files(exported, str(tmp_path / "new*.csv"), str(tmp_path / "many")).n_rows == 4
+    assert pd.read_csv(tmp_path / "many" / "new.csv")["cluster"].equals(onnx["cluster"])
 
 
-def test_torch_is_not_needed_to_use_it(exported: Path) -> None:
+def test_torch_is_not_needed(exported: Path) -> None:
     program = (
         "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
         "from rstc import OnnxModel\n"
         "print(OnnxModel(sys.argv[1]).predict(['my parcel is late']).tolist())"
     )
-    ended = subprocess.run([sys.executable, "-c", program, str(exported)], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert len(json.loads(ended.stdout)) == 1
+    command = [sys.executable, "-c", program, str(exported)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 0, process.stderr
+    assert len(json.loads(process.stdout)) == 1
 
 
-def test_what_was_changed_or_is_something_else_is_refused(exported: Path, model: RSTC, tmp_path: Path) -> None:
+def test_altered_or_invalid_folder_is_refused(exported: Path, model: RSTC, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"onnx\.json is missing"):
         OnnxModel(tmp_path)
     (tmp_path / "mine.txt").write_text("mine")
@@ -99,23 +100,23 @@ def test_what_was_changed_or_is_something_else_is_refused(exported: Path, model:
     (copy / "tokenizer.json").write_text("{}")
     with pytest.raises(InputError, match=r"tokenizer\.json is missing or was changed"):
         OnnxModel(copy)
-    facts = json.loads((exported / "onnx.json").read_text())
-    odd = [{"n_clusters": 10**12}, {"files": []}, {"dim": None}, {"class_distribution": [1]}, {"text_column": 3}]
-    for content in ([], {}, *(facts | one for one in odd)):
+    description = json.loads((exported / "onnx.json").read_text())
+    changes = [{"n_clusters": 10**12}, {"files": []}, {"dim": None}, {"class_distribution": [1]}, {"text_column": 3}]
+    for content in ([], {}, *(description | change for change in changes)):
         (copy / "onnx.json").write_text(json.dumps(content))
         with pytest.raises(InputError, match="not the description"):
             OnnxModel(copy)
-    files = facts["files"] | {"tokenizer.json": sha256(copy / "tokenizer.json")}
-    (copy / "onnx.json").write_text(json.dumps(facts | {"files": files}))
+    files = description["files"] | {"tokenizer.json": sha256(copy / "tokenizer.json")}
+    (copy / "onnx.json").write_text(json.dumps(description | {"files": files}))
     with pytest.raises(InputError, match="cannot be opened"):
         OnnxModel(copy)
     (copy / "tokenizer.json").write_bytes((exported / "tokenizer.json").read_bytes())
-    (copy / "onnx.json").write_text(json.dumps(facts | {"dim": facts["dim"] + 1}))
-    with pytest.raises(InputError, match="computes something else"):
+    (copy / "onnx.json").write_text(json.dumps(description | {"dim": description["dim"] + 1}))
+    with pytest.raises(InputError, match="are not those that"):
         OnnxModel(copy)
 
 
-def test_a_folder_that_is_not_ours_is_not_replaced(model: RSTC, tmp_path: Path) -> None:
+def test_other_folders_are_not_replaced(model: RSTC, tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_text("mine")
     with pytest.raises(InputError, match="is not an exported model"):
         model.export_onnx(tmp_path)

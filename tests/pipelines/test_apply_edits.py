@@ -1,7 +1,8 @@
-"""Corrections that last, and names that somebody else gives."""
+"""Corrections applied to a run, and cluster names from functions and commands."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,17 +11,17 @@ import pandas as pd
 import pytest
 
 from rstc import RSTC, InputError
+from rstc.io.formats import open_table_writer, read_table
 from rstc.pipelines.apply_edits import apply_edits, merge_to
+from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.name_clusters import command_namer, rename_clusters
 from rstc.pipelines.predict import predict_file
-from rstc.results.edits import Log, read_log, write_log
-from rstc.results.corrected_run import RunNow
-from rstc.pipelines.cluster import cluster_file
-from rstc.io.readers import read_table, table_writer
+from rstc.results.corrected_run import CorrectedRun
+from rstc.results.edits import EditLog, read_log, write_log
 
 
-def test_applied_corrections_are_in_the_file_and_in_the_model(run_folder: Path, tmp_path: Path) -> None:
-    found = RunNow.read(run_folder).points
+def test_corrections_are_applied_to_the_table_and_the_model(run_folder: Path, tmp_path: Path) -> None:
+    found = CorrectedRun.read(run_folder).points
     small = np.flatnonzero(found.clusters == 3).tolist()
     edits = [
         {"do": "merge", "cluster": 1, "into": 0},
@@ -28,7 +29,7 @@ def test_applied_corrections_are_in_the_file_and_in_the_model(run_folder: Path, 
         {"do": "noise", "rows": small[:2]},
         {"do": "rename", "cluster": 0, "name": "parcels and passwords"},
     ]
-    write_log(run_folder, Log(tuple(edits)))
+    write_log(run_folder, EditLog(tuple(edits)))
     run = apply_edits(run_folder)
 
     rows = pd.read_csv(run_folder / "clusters.csv")
@@ -43,78 +44,122 @@ def test_applied_corrections_are_in_the_file_and_in_the_model(run_folder: Path, 
     predicted = model.predict(found.texts)
     kept = run.clusters >= 0
     assert (predicted == run.clusters)[kept].mean() > 0.97
-    assert model.predict_proba(found.texts)[:, 1].max() < 1e-6, "the cluster that was merged away is never predicted"
+    assert model.predict_proba(found.texts)[:, 1].max() < 1e-6, "a merged cluster is never predicted"
     pd.DataFrame({"text": found.texts[:10]}).to_csv(tmp_path / "new.csv", index=False)
     predict_file(run_folder, str(tmp_path / "new.csv"), tmp_path / "out.csv")
     assert pd.read_csv(tmp_path / "out.csv")["cluster"].tolist() == predicted[:10].tolist()
 
 
-def test_merging_a_run_is_a_correction_that_lasts_and_can_be_undone(run_folder: Path) -> None:
+@pytest.fixture(scope="module")
+def labelled_run(
+    tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Cluster texts of which every third parcel, password and refund is labelled; return the run folder."""
+    texts, topics = texts_and_topics
+    folder = tmp_path_factory.mktemp("labelled")
+    labels = [topic if i % 3 == 0 and topic != "recipe" else "" for i, topic in enumerate(topics)]
+    pd.DataFrame({"text": texts, "label": labels}).to_csv(folder / "in.csv", index=False)
+    settings = {"encoder": tiny_encoder, "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
+    cluster_file(str(folder / "in.csv"), folder / "run", 4, text_column="text", label_column="label", settings=settings)
+    return folder / "run"
+
+
+def test_classes_follow_corrections(labelled_run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(labelled_run, folder)
+    classes = RSTC.load(folder / "model").classes_
+    assert classes is not None
+    assert sorted(map(str, classes)) == ["None", "parcel", "password", "refund"]
+    parcel, password, refund, new = (classes.index(name) for name in ("parcel", "password", "refund", None))
+    run = CorrectedRun.read(folder)
+    corrections = [
+        ({"do": "rename", "cluster": parcel, "name": "deliveries"}, {}),
+        ({"do": "split", "cluster": parcel, "rows": np.flatnonzero(run.clusters == parcel)[:5].tolist()}, {}),
+        ({"do": "merge", "cluster": new, "into": password}, {}),  # all labelled parts are passwords
+        ({"do": "merge", "cluster": 4, "into": refund}, {}),  # what was split off has no class
+        ({"do": "merge", "cluster": password, "into": parcel}, {parcel: None, password: None}),
+        ({"do": "noise", "rows": []}, {refund: None}),  # an empty cluster has no class
+    ]
+    expected = {cluster: name for cluster, name in enumerate(classes) if name is not None}
+    for edit, changes in corrections:
+        run = CorrectedRun.read(folder)
+        if edit["do"] == "noise":
+            edit["rows"] = np.flatnonzero(run.clusters == refund).tolist()
+        run.correct(edit)
+        run.save(folder)
+        apply_edits(folder)
+        expected |= changes
+        model = RSTC.load(folder / "model")
+        assert model.classes_ == [expected.get(cluster) for cluster in range(model.n_clusters_)], edit["do"]
+        assert model.n_clusters_ == len(model.class_distribution_) == run.state.next_cluster
+
+
+def test_merged_run_can_be_undone(run_folder: Path) -> None:
     before = (run_folder / "clusters.csv").read_bytes()
-    found = RunNow.read(run_folder).points
+    found = CorrectedRun.read(run_folder).points
     run = merge_to(run_folder, 2)
     rows = pd.read_csv(run_folder / "clusters.csv")
     assert rows["cluster"].nunique() == len(run.entries()) == 2
     assert {edit["do"] for edit in read_log(run_folder).edits} <= {"merge", "rename"}
     pairs = set(zip(found.clusters.tolist(), rows["cluster"].tolist(), strict=True))
-    assert len(pairs) == 4, "each cluster went one way"
+    assert len(pairs) == 4, "the texts of a cluster stay together"
     model = RSTC.load(run_folder / "model")
     assert model.predict(found.texts).tolist() == rows["cluster"].tolist()
     assert model.hierarchy_.shape == (3, 4)
-    write_log(run_folder, Log())
+    write_log(run_folder, EditLog())
     apply_edits(run_folder)
     assert (run_folder / "clusters.csv").read_bytes() == before
 
 
-def test_merging_goes_on_from_corrections_and_keeps_names_that_were_given(run_folder: Path) -> None:
-    found = RunNow.read(run_folder).points
+def test_merging_starts_from_corrections_and_keeps_given_names(run_folder: Path) -> None:
+    found = CorrectedRun.read(run_folder).points
     rows = np.flatnonzero(found.clusters == 0)[:20].tolist()
     edits = [{"do": "split", "cluster": 0, "rows": rows}, {"do": "noise", "rows": [rows[0]]}]
     edits += [{"do": "rename", "cluster": number, "name": f"mine {number}"} for number in range(5)]
-    write_log(run_folder, Log(tuple(edits), 5))
+    write_log(run_folder, EditLog(tuple(edits), 5))
     run = merge_to(run_folder, 3)
     assert len(run.entries()) == 3
-    assert all(one["name"].startswith("mine") for one in run.entries())
+    assert all(entry.name.startswith("mine") for entry in run.entries())
     assert run.clusters[rows[0]] == -1
     with pytest.raises(InputError, match="there are 3 clusters"):
         merge_to(run_folder, 3)
 
 
-def test_what_was_applied_can_be_undone_and_leaves_all_as_it_was(run_folder: Path) -> None:
+def test_undone_corrections_restore_the_table_and_the_model(run_folder: Path) -> None:
     before = (run_folder / "clusters.csv").read_bytes(), (run_folder / "model" / "heads.safetensors").read_bytes()
-    write_log(run_folder, Log(({"do": "merge", "cluster": 1, "into": 0},)))
+    write_log(run_folder, EditLog(({"do": "merge", "cluster": 1, "into": 0},)))
     apply_edits(run_folder)
     assert (run_folder / "clusters.csv").read_bytes() != before[0]
-    write_log(run_folder, Log())
+    write_log(run_folder, EditLog())
     apply_edits(run_folder)
     after = (run_folder / "clusters.csv").read_bytes(), (run_folder / "model" / "heads.safetensors").read_bytes()
     assert after == before
 
 
-def test_rows_that_were_sorted_meanwhile_are_refused(run_folder: Path) -> None:
-    write_log(run_folder, Log(({"do": "merge", "cluster": 1, "into": 0},)))
+def test_reordered_rows_are_refused(run_folder: Path) -> None:
+    write_log(run_folder, EditLog(({"do": "merge", "cluster": 1, "into": 0},)))
     pd.read_csv(run_folder / "clusters.csv").sort_values("cluster").to_csv(run_folder / "clusters.csv", index=False)
     with pytest.raises(InputError, match="in their order"):
         apply_edits(run_folder)
 
 
-def test_all_texts_cannot_be_noise(run_folder: Path) -> None:
-    write_log(run_folder, Log(({"do": "noise", "rows": list(range(120))},)))
+def test_a_run_without_any_cluster_left_is_refused(run_folder: Path) -> None:
+    write_log(run_folder, EditLog(({"do": "noise", "rows": list(range(120))},)))
     with pytest.raises(InputError, match="no cluster is left"):
         apply_edits(run_folder)
 
 
-def test_rows_without_a_text_and_plain_text_come_back_in_place(
+def test_rows_without_text_stay_in_place(
     tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
 ) -> None:
     lines = [*texts_and_topics[0][:40], "", *texts_and_topics[0][40:80]]
-    with table_writer(tmp_path / "in.txt", "txt") as write:
+    with open_table_writer(tmp_path / "in.txt", "txt") as write:
         write(pd.DataFrame({"text": lines}))
     settings = {"encoder": tiny_encoder, "max_steps": 4, "batch_size": 32}
     with pytest.warns(match="1 of 81"):
         cluster_file(str(tmp_path / "in.txt"), tmp_path / "run", 3, settings=settings)
     before = read_table(str(tmp_path / "run" / "clusters.txt"), "txt")["text"].tolist()
-    write_log(tmp_path / "run", Log(({"do": "noise", "rows": [40]},)))
+    write_log(tmp_path / "run", EditLog(({"do": "noise", "rows": [40]},)))
     apply_edits(tmp_path / "run")
     after = read_table(str(tmp_path / "run" / "clusters.txt"), "txt")["text"].tolist()
     assert len(before) == len(after)
@@ -123,43 +168,43 @@ def test_rows_without_a_text_and_plain_text_come_back_in_place(
     assert [line.split("\t")[2] for line in changed] == [lines[41]]
 
 
-def test_a_function_names_the_clusters(run_folder: Path) -> None:
-    run = rename_clusters(run_folder, lambda one: f"about {one['keywords'][0]}")
+def test_function_names_the_clusters(run_folder: Path) -> None:
+    run = rename_clusters(run_folder, lambda cluster: f"about {cluster['keywords'][0]}")
     assert [edit["do"] for edit in read_log(run_folder).edits] == ["rename"] * 4
-    assert all(one["name"] == f"about {one['keywords'][0]}" for one in run.entries())
+    assert all(entry.name == f"about {entry.keywords[0]}" for entry in run.entries())
     assert "about " in (run_folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_name_given_by_hand_stays_unless_all_are_to_be_named_again(run_folder: Path) -> None:
-    run = RunNow.read(run_folder)
+def test_given_name_stays_unless_clusters_are_named_again(run_folder: Path) -> None:
+    run = CorrectedRun.read(run_folder)
     run.correct({"do": "rename", "cluster": 0, "name": "mine"})
     run.save(run_folder)
-    assert [one["name"] for one in rename_clusters(run_folder, lambda one: "theirs").entries()].count("mine") == 1
-    assert {one["name"] for one in rename_clusters(run_folder, lambda one: "new", again=True).entries()} == {"new"}
+    assert [entry.name for entry in rename_clusters(run_folder, lambda _: "theirs").entries()].count("mine") == 1
+    assert {entry.name for entry in rename_clusters(run_folder, lambda _: "new", again=True).entries()} == {"new"}
 
 
-def test_a_command_names_the_clusters(run_folder: Path) -> None:
-    program = "import sys; said = sys.stdin.read(); print(said.split('Keywords: ')[1].split(',')[0].upper())"
+def test_command_names_the_clusters(run_folder: Path) -> None:
+    program = "import sys; prompt = sys.stdin.read(); print(prompt.split('Keywords: ')[1].split(',')[0].upper())"
     run = rename_clusters(run_folder, command_namer(f'{sys.executable} -c "{program}"'))
-    assert [one["name"] for one in run.entries()] == [one["keywords"][0].upper() for one in run.entries()]
+    assert [entry.name for entry in run.entries()] == [entry.keywords[0].upper() for entry in run.entries()]
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         ("no-such-program", "did not run"),
         (f"{sys.executable} -c 'exit(3)'", "code 3"),
-        ("true", "no name"),
+        ("true", "got no name"),
         (" ", "empty"),
     ],
 )
-def test_a_command_that_fails_changes_nothing(command: str, said: str, run_folder: Path) -> None:
-    with pytest.raises(InputError, match=said):
+def test_failing_command_changes_nothing(command: str, message: str, run_folder: Path) -> None:
+    with pytest.raises(InputError, match=message):
         rename_clusters(run_folder, command_namer(command))
-    assert read_log(run_folder) == Log()
+    assert read_log(run_folder) == EditLog()
 
 
-def test_a_run_with_corrections_is_not_overwritten(run_folder: Path, tiny_encoder: str, tmp_path: Path) -> None:
-    write_log(run_folder, Log(({"do": "merge", "cluster": 1, "into": 0},)))
+def test_run_with_corrections_is_not_overwritten(run_folder: Path, tiny_encoder: str, tmp_path: Path) -> None:
+    write_log(run_folder, EditLog(({"do": "merge", "cluster": 1, "into": 0},)))
     with pytest.raises(InputError, match="with corrections"):
         cluster_file(str(run_folder / "clusters.csv"), run_folder, 4, overwrite=True)

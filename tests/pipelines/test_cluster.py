@@ -8,11 +8,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import torch
 
 from rstc import InputError, MissingTextWarning
-from rstc.pipelines.predict import predict_file
+from rstc.io.formats import open_table_writer, read_table
 from rstc.pipelines.cluster import cluster_file
-from rstc.io.readers import read_table, table_writer
+from rstc.pipelines.predict import predict_file
+from rstc.pipelines.score import score_run
+from rstc.results.run_folder import read_summary
+from rstc.runtime.device import choose_precision
 
 Quick = dict[str, Any]
 
@@ -23,7 +27,7 @@ def run(tickets: Path, quick: Quick, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_a_run_folder_holds_clusters_summary_and_model(run: Path, tickets: Path) -> None:
+def test_run_folder_holds_clusters_summary_page_and_model(run: Path, tickets: Path) -> None:
     assert sorted(path.name for path in run.iterdir()) == [
         "clusters.csv",
         "model",
@@ -37,7 +41,7 @@ def test_a_run_folder_holds_clusters_summary_and_model(run: Path, tickets: Path)
     assert rows["confidence"].astype(float).between(0, 1).all()
 
 
-def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
+def test_summary_describes_input_clusters_and_run(run: Path) -> None:
     summary = json.loads((run / "summary.json").read_text())
     assert summary["input"] == {
         "file": "tickets.csv",
@@ -77,17 +81,18 @@ def test_the_summary_says_what_was_found_and_how(run: Path) -> None:
     }
     assert set(summary["seconds"]) == stages
     assert all(spent >= 0 for spent in summary["seconds"].values())
-    assert (summary["device"], summary["precision"]) == ("cpu", "float32")
+    precision = choose_precision("auto", torch.device("cpu"))  # by what the processor is good at
+    assert (summary["device"], summary["precision"]) == ("cpu", str(precision).removeprefix("torch."))
     assert "torch" in summary["versions"]
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "txt"])
-def test_the_clusters_come_in_the_format_of_the_texts(
+def test_clusters_are_written_in_the_format_of_the_input(
     format: str, quick: Quick, texts_and_topics: Any, tmp_path: Path
 ) -> None:
     texts = texts_and_topics[0]
     source = tmp_path / f"in.{format}"
-    with table_writer(source, format) as write:
+    with open_table_writer(source, format) as write:
         write(pd.DataFrame({"text": texts}))
     cluster_file(str(source), tmp_path / "run", 4, settings=quick)
     rows = read_table(str(tmp_path / "run" / f"clusters.{format}"), format)
@@ -98,7 +103,7 @@ def test_the_clusters_come_in_the_format_of_the_texts(
         assert {int(cluster) for cluster in rows["cluster"]} == {0, 1, 2, 3}
 
 
-def test_rows_without_a_text_stay_in_place(quick: Quick, texts_and_topics: Any, tmp_path: Path) -> None:
+def test_rows_without_a_text_keep_their_position(quick: Quick, texts_and_topics: Any, tmp_path: Path) -> None:
     texts = ["", *texts_and_topics[0][:60], "  ", *texts_and_topics[0][60:]]
     pd.DataFrame({"text": texts}).to_csv(tmp_path / "in.csv", index=False)
     with pytest.warns(MissingTextWarning, match="2 of 122 rows"):
@@ -115,36 +120,36 @@ def test_predicting_the_same_file_gives_the_same_clusters(run: Path, tickets: Pa
     assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 120
 
 
-def test_prediction_holds_one_piece_at_a_time(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prediction_holds_few_pieces_at_a_time(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import weakref
 
     import rstc.pipelines.predict as module
 
-    stream, seen, most = module.stream_tables, [], 0
+    stream, seen, most = module.iter_tables, [], 0
 
     def watched(*args: Any) -> Any:
         nonlocal most
-        for table in stream(*args, rows=100):
+        for table in stream(*args, chunk_rows=100):
             seen.append(weakref.ref(table))
             most = max(most, sum(piece() is not None for piece in seen))
             yield table
             del table
 
-    monkeypatch.setattr(module, "stream_tables", watched)
+    monkeypatch.setattr(module, "iter_tables", watched)
     (tmp_path / "in.txt").write_text("\n".join(f"parcel {i} late" for i in range(1000)))
     assert predict_file(run, str(tmp_path / "in.txt"), tmp_path / "out.txt") == (1000, 1000)
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 1000
     assert most <= 3
 
 
-def test_new_files_need_not_be_guessed_again(run: Path, tmp_path: Path) -> None:
+def test_prediction_reads_the_text_column_of_the_model(run: Path, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("title,text\nlate again,refund\nno money,code\n")
     assert predict_file(run, str(tmp_path / "in.csv"), tmp_path / "out.csv") == (2, 2)
     (tmp_path / "one.txt").write_text("refund\n")
     assert predict_file(run / "model", str(tmp_path / "one.txt"), tmp_path / "out.txt") == (1, 1)
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tickets: Path, quick: Quick, tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused(tickets: Path, quick: Quick, tmp_path: Path) -> None:
     other = tmp_path / "photos"
     other.mkdir()
     (other / "cat.jpg").write_bytes(b"meow")
@@ -156,7 +161,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(tickets: Path, quick: 
         assert (other / "cat.jpg").read_bytes() == b"meow"
 
 
-def test_an_earlier_run_is_replaced_only_when_asked(run: Path, tickets: Path, quick: Quick) -> None:
+def test_earlier_run_is_replaced_only_with_overwrite(run: Path, tickets: Path, quick: Quick) -> None:
     before = (run / "summary.json").read_bytes()
     with pytest.raises(InputError, match="earlier run"):
         cluster_file(str(tickets), run, 4, settings=quick)
@@ -165,7 +170,7 @@ def test_an_earlier_run_is_replaced_only_when_asked(run: Path, tickets: Path, qu
     assert json.loads((run / "summary.json").read_text())["n_clusters"] == 3
 
 
-def test_a_run_that_fails_leaves_nothing_but_where_it_was(
+def test_failed_write_leaves_only_checkpoints_and_is_resumed(
     tickets: Path, quick: Quick, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import rstc.persistence.model_folder as module
@@ -181,11 +186,11 @@ def test_a_run_that_fails_leaves_nothing_but_where_it_was(
     monkeypatch.undo()
     summary = cluster_file(str(tickets), tmp_path / "run", 4, settings=quick)
     assert summary is not None
-    assert summary["resumed_at"] == summary["steps"], "nothing is computed twice"
+    assert summary.resumed_at == summary.n_iter, "nothing is computed twice"
     assert not (tmp_path / "run" / "checkpoints").exists()
 
 
-def test_outputs_that_cannot_be_are_refused_first(run: Path, tickets: Path, tmp_path: Path, quick: Quick) -> None:
+def test_invalid_outputs_are_refused_before_the_work(run: Path, tickets: Path, tmp_path: Path, quick: Quick) -> None:
     with pytest.raises(InputError, match="the same file"):
         predict_file(run, str(tickets), tickets)
     with pytest.raises(InputError, match="there is no file"):
@@ -201,17 +206,30 @@ def test_outputs_that_cannot_be_are_refused_first(run: Path, tickets: Path, tmp_
         cluster_file(str(tickets), tickets / "run", 4, settings=quick)
 
 
-def test_a_column_called_cluster_is_noticed_before_the_work(tmp_path: Path, quick: Quick) -> None:
+def test_reserved_column_is_refused_before_the_work(tmp_path: Path, quick: Quick) -> None:
     (tmp_path / "in.csv").write_text("text,cluster\nparcel late,1\nno refund,2\n")
     with pytest.raises(InputError, match="already has a column 'cluster'"):
         cluster_file(str(tmp_path / "in.csv"), tmp_path / "run", 2, settings=quick)
 
 
-def test_of_many_texts_a_sample_trains_and_all_are_labelled(tickets: Path, quick: Quick, tmp_path: Path) -> None:
+def test_max_fit_texts_trains_on_a_subsample_and_labels_all(tickets: Path, quick: Quick, tmp_path: Path) -> None:
     summary = cluster_file(str(tickets), tmp_path / "run", 4, settings={**quick, "max_fit_texts": 80})
-    assert summary["input"]["trained_on"] == 80
-    assert sum(one["size"] for one in summary["clusters"]) == 120
-    sizes = [one["size"] for one in summary["clusters"]]
+    assert summary is not None
+    assert summary.input.n_trained == 80
+    sizes = [entry.size for entry in summary.clusters]
+    assert sum(sizes) == 120
     assert sizes == sorted(sizes, reverse=True)
     predict_file(tmp_path / "run", str(tickets), tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "clusters.csv").read_bytes()
+
+
+def test_scores_against_a_truth_column_are_in_summary_and_page(run: Path) -> None:
+    assert read_summary(run).truth is None
+    page = score_run(run, "topic")
+    truth = read_summary(run).truth
+    assert truth is not None
+    assert (truth.column, truth.n_texts) == ("topic", 120)
+    assert sum(map(sum, truth.matrix)) == 120
+    assert '"acc"' in page.read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="no column"):
+        score_run(run, "subject")

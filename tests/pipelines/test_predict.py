@@ -1,12 +1,9 @@
-"""Many files labelled, by this process and by Ray, and batches as data engines hand them on."""
+"""Prediction of many files, by this process and by Ray, and of batches of data engines."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,32 +17,33 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from fork_server import ForkedProcess
 from rstc import RSTC, InputError
-from rstc.pipelines.predict_ray import ray_engine
 from rstc.pipelines.predict import predict_files
+from rstc.pipelines.predict_ray import ray_engine
 
 WORDS = ["parcel", "late", "courier", "password", "login", "reset", "refund", "money", "bank", "soup", "onion"]
 
 
-def make_parts(folder: Path, names: list[str], rows: int = 30) -> dict[str, pd.DataFrame]:
-    """Write parquet files of texts, one row in ten without; return them by name."""
-    rng, made = np.random.default_rng(0), {}
+def write_files(folder: Path, names: list[str], rows: int = 30) -> dict[str, pd.DataFrame]:
+    """Write parquet files in which one row of ten holds no text; return their tables by name."""
+    rng, tables = np.random.default_rng(0), {}
     for number, name in enumerate(names):
         texts = [None if i % 10 == 9 else " ".join(rng.choice(WORDS, 4)) for i in range(rows)]
-        made[name] = pd.DataFrame({"row": np.arange(rows) + number * rows, "text": texts, "n": rng.random(rows)})
+        tables[name] = pd.DataFrame({"row": np.arange(rows) + number * rows, "text": texts, "n": rng.random(rows)})
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        made[name].to_parquet(folder / name, index=False, row_group_size=10)
-    return made
+        tables[name].to_parquet(folder / name, index=False, row_group_size=10)
+    return tables
 
 
-def check_parts(out: Path, made: dict[str, pd.DataFrame], model: RSTC) -> None:
-    """See that every part is there with its rows in order, and labelled as the model does."""
-    assert sorted(str(path.relative_to(out)) for path in out.rglob("*.parquet")) == sorted(made)
-    for name, table in made.items():
-        found = pq.read_table(out / name).to_pandas(ignore_metadata=True)
-        pd.testing.assert_frame_equal(found[["row", "text", "n"]], table)
-        assert found["cluster"].isna().tolist() == table["text"].isna().tolist()
-        assert found["cluster"].fillna(-1).astype(int).tolist() == model.predict(table["text"].tolist()).tolist()
+def check_files(out: Path, tables: dict[str, pd.DataFrame], model: RSTC) -> None:
+    """Check that every file exists, with its rows in order and the predictions of the model."""
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*.parquet")) == sorted(tables)
+    for name, table in tables.items():
+        written = pq.read_table(out / name).to_pandas(ignore_metadata=True)
+        pd.testing.assert_frame_equal(written[["row", "text", "n"]], table)
+        assert written["cluster"].isna().tolist() == table["text"].isna().tolist()
+        assert written["cluster"].fillna(-1).astype(int).tolist() == model.predict(table["text"].tolist()).tolist()
 
 
 @pytest.fixture(scope="module")
@@ -53,64 +51,66 @@ def model(finished_run: Path) -> RSTC:
     return RSTC.load(finished_run / "model")
 
 
-def test_parts_keep_their_names_rows_and_order(finished_run: Path, model: RSTC, tmp_path: Path) -> None:
-    made = make_parts(tmp_path / "in", ["day=1/a.parquet", "day=1/b.parquet", "day=2/a.parquet"])
-    done = predict_files(finished_run, str(tmp_path / "in/**/*.parquet"), str(tmp_path / "out"))
-    assert (done.parts, done.skipped, done.rows, done.texts) == (3, 0, 90, 81)
-    check_parts(tmp_path / "out", made, model)
+def test_predicted_files_keep_names_rows_and_order(finished_run: Path, model: RSTC, tmp_path: Path) -> None:
+    tables = write_files(tmp_path / "in", ["day=1/a.parquet", "day=1/b.parquet", "day=2/a.parquet"])
+    result = predict_files(finished_run, str(tmp_path / "in/**/*.parquet"), str(tmp_path / "out"))
+    assert (result.n_files, result.n_skipped, result.n_rows, result.n_texts) == (3, 0, 90, 81)
+    check_files(tmp_path / "out", tables, model)
     assert pq.read_schema(tmp_path / "out/day=1/a.parquet").field("n").type == pa.float64()
 
 
-def test_what_is_done_is_skipped_and_what_changed_is_done_again(
+def test_finished_files_are_skipped_and_changed_files_are_predicted_again(
     finished_run: Path, model: RSTC, tmp_path: Path
 ) -> None:
-    made = make_parts(tmp_path / "in", ["a.parquet", "b.parquet"])
-    into = str(tmp_path / "out")
-    predict_files(finished_run, str(tmp_path / "in"), into)
+    tables = write_files(tmp_path / "in", ["a.parquet", "b.parquet"])
+    out = str(tmp_path / "out")
+    predict_files(finished_run, str(tmp_path / "in"), out)
     (tmp_path / "out/b.parquet").unlink()
-    seen: list[tuple[str, int, int]] = []
-    again = predict_files(finished_run, str(tmp_path / "in"), into, listener=lambda *what: seen.append(what))
-    assert (again.parts, again.skipped) == (1, 1)
-    assert seen == [("predict", 1, 1)]
-    made |= make_parts(tmp_path / "in", ["a.parquet"], rows=12)
+    events: list[tuple[str, int, int]] = []
+    again = predict_files(finished_run, str(tmp_path / "in"), out, listener=lambda *event: events.append(event))
+    assert (again.n_files, again.n_skipped) == (1, 1)
+    assert events == [("predict", 1, 1)]
+    tables |= write_files(tmp_path / "in", ["a.parquet"], rows=12)
     later = time.time() + 5
     os.utime(tmp_path / "in/a.parquet", (later, later))
-    assert predict_files(finished_run, str(tmp_path / "in"), into).parts == 1
-    check_parts(tmp_path / "out", made, model)
-    with pytest.raises(InputError, match="another setting"):
-        predict_files(finished_run, str(tmp_path / "in"), into, text_column="n")
+    assert predict_files(finished_run, str(tmp_path / "in"), out).n_files == 1
+    check_files(tmp_path / "out", tables, model)
+    with pytest.raises(InputError, match="of other settings"):
+        predict_files(finished_run, str(tmp_path / "in"), out, text_column="n")
 
 
-def test_a_file_that_cannot_be_read_does_not_stop_the_others(finished_run: Path, tmp_path: Path) -> None:
-    make_parts(tmp_path / "in", ["a.parquet", "c.parquet"])
+def test_unreadable_file_does_not_stop_the_others(finished_run: Path, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", ["a.parquet", "c.parquet"])
     (tmp_path / "in/b.parquet").write_bytes(b"no parquet")
-    with pytest.raises(InputError, match=r"b\.parquet cannot be read as parquet.*what could be read is in"):
+    with pytest.raises(
+        InputError, match=r"b\.parquet cannot be read as parquet.*the predictions of the other files are in"
+    ):
         predict_files(finished_run, str(tmp_path / "in/*.parquet"), str(tmp_path / "out"))
     assert sorted(path.name for path in (tmp_path / "out").glob("*.parquet")) == ["a.parquet", "c.parquet"]
     with pytest.raises(InputError, match="there is no file"):
         predict_files(finished_run, str(tmp_path / "none/*.parquet"), str(tmp_path / "out"))
 
 
-def test_an_empty_part_stays_an_empty_part(finished_run: Path, tmp_path: Path) -> None:
+def test_empty_file_gives_an_empty_file(finished_run: Path, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     pd.DataFrame({"text": pd.Series([], dtype=str), "n": pd.Series([], dtype=float)}).to_parquet(
         tmp_path / "in/e.parquet"
     )
     (tmp_path / "in/e.csv").write_text("text,n\n")
-    assert predict_files(finished_run, str(tmp_path / "in"), str(tmp_path / "out")).rows == 0
+    assert predict_files(finished_run, str(tmp_path / "in"), str(tmp_path / "out")).n_rows == 0
     assert pq.read_table(tmp_path / "out/e.parquet").column_names == ["text", "n", "cluster", "confidence"]
     assert (tmp_path / "out/e.csv").read_text() == "text,n,cluster,confidence\n"
 
 
-def test_addresses_that_fsspec_knows_are_read_and_written(finished_run: Path, model: RSTC, tmp_path: Path) -> None:
-    made = make_parts(tmp_path / "in", ["a.parquet", "x/b.parquet"])
+def test_urls_are_read_and_written(finished_run: Path, model: RSTC, tmp_path: Path) -> None:
+    tables = write_files(tmp_path / "in", ["a.parquet", "x/b.parquet"])
     store = fsspec.filesystem("memory")
     store.put(str(tmp_path / "in"), "/bucket/in", recursive=True)
-    done = predict_files(finished_run, "memory://bucket/in/**/*.parquet", "memory://bucket/out")
-    assert done.rows == 60
-    assert predict_files(finished_run, "memory://bucket/in", "memory://bucket/out").skipped == 2
+    result = predict_files(finished_run, "memory://bucket/in/**/*.parquet", "memory://bucket/out")
+    assert result.n_rows == 60
+    assert predict_files(finished_run, "memory://bucket/in", "memory://bucket/out").n_skipped == 2
     store.get("/bucket/out", str(tmp_path / "out"), recursive=True)
-    check_parts(tmp_path / "out", made, model)
+    check_files(tmp_path / "out", tables, model)
     with pytest.raises(InputError, match="cannot be reached"):
         predict_files(finished_run, "nosuch://bucket/in", str(tmp_path / "other"))
     store.rm("/bucket", recursive=True)
@@ -126,72 +126,74 @@ def local_ray() -> Iterator[Any]:
     ray.shutdown()
 
 
-def workers() -> list[int]:
-    """Return the processes of Ray that have a model at hand."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
+def find_workers() -> list[int]:
+    """Return the ids of Ray's worker processes."""
+    process_ids = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if place.read_bytes().startswith(b"ray::MapWorker"):
-                found.append(int(place.parent.name))
+            if path.read_bytes().startswith(b"ray::MapWorker"):
+                process_ids.append(int(path.parent.name))
         except OSError:
-            continue  # it ended meanwhile
-    return found
+            continue  # the process has ended
+    return process_ids
 
 
 @pytest.mark.slow
-def test_ray_loses_no_row_when_a_worker_is_killed(
+def test_ray_loses_no_rows_when_a_worker_is_killed(
     local_ray: Any, finished_run: Path, model: RSTC, tmp_path: Path
 ) -> None:
-    made = make_parts(tmp_path / "in", [f"day={i % 3}/{i:02}.parquet" for i in range(20)], rows=400)
+    tables = write_files(tmp_path / "in", [f"day={i % 3}/{i:02}.parquet" for i in range(20)], rows=400)
     killed: list[int] = []
-    ended = threading.Event()
+    finished = threading.Event()
 
-    def kill_one() -> None:
-        while not ended.wait(0.02):
-            if list((tmp_path / "out").rglob("*.parquet")) and (found := workers()):
-                os.kill(found[0], signal.SIGKILL)
-                killed.append(found[0])
+    def kill_worker() -> None:
+        while not finished.wait(0.02):
+            if list((tmp_path / "out").rglob("*.parquet")) and (process_ids := find_workers()):
+                os.kill(process_ids[0], signal.SIGKILL)
+                killed.append(process_ids[0])
                 return
 
-    killer = threading.Thread(target=kill_one)
+    killer = threading.Thread(target=kill_worker)
     killer.start()
-    done = predict_files(finished_run, str(tmp_path / "in/**/*.parquet"), str(tmp_path / "out"), engine=ray_engine(2))
-    ended.set()
+    result = predict_files(finished_run, str(tmp_path / "in/**/*.parquet"), str(tmp_path / "out"), engine=ray_engine(2))
+    finished.set()
     killer.join()
-    assert killed, "no worker was there to be killed"
-    assert (done.parts, done.rows) == (20, 8000)
-    check_parts(tmp_path / "out", made, model)
-    assert not list((tmp_path / "out").rglob(".*")), "nothing half-written is left"
+    assert killed, "there was no worker to kill"
+    assert (result.n_files, result.n_rows) == (20, 8000)
+    check_files(tmp_path / "out", tables, model)
+    assert not list((tmp_path / "out").rglob(".*")), "no temporary files are left"
 
 
-def test_ray_skips_what_is_done_and_says_what_is_wrong(local_ray: Any, finished_run: Path, tmp_path: Path) -> None:
-    make_parts(tmp_path / "in", ["a.parquet", "b.parquet"])
-    into = str(tmp_path / "out")
-    assert predict_files(finished_run, str(tmp_path / "in"), into, engine=ray_engine()).parts == 2
+def test_ray_skips_finished_files_and_reports_unreadable_ones(
+    local_ray: Any, finished_run: Path, tmp_path: Path
+) -> None:
+    write_files(tmp_path / "in", ["a.parquet", "b.parquet"])
+    out = str(tmp_path / "out")
+    assert predict_files(finished_run, str(tmp_path / "in"), out, engine=ray_engine(1)).n_files == 2
     (tmp_path / "in/c.parquet").write_bytes(b"no parquet")
     with pytest.raises(InputError, match=r"c\.parquet cannot be read"):
-        predict_files(finished_run, str(tmp_path / "in"), into, engine=ray_engine())
+        predict_files(finished_run, str(tmp_path / "in"), out, engine=ray_engine(1))
 
 
 TABLE = pd.DataFrame({"id": [1, 2, 3], "text": ["parcel late courier", None, "password login reset"]})
 
 
-def test_a_batch_comes_back_as_it_came_with_two_columns_more(model: RSTC) -> None:
+def test_batch_comes_back_as_the_same_kind_with_two_more_columns(model: RSTC) -> None:
     clusters = model.predict(TABLE["text"].tolist())
     frame = model.predict_batch(TABLE)
     assert frame["cluster"].tolist() == [clusters[0], pd.NA, clusters[2]]
     assert frame.columns.tolist() == ["id", "text", "cluster", "confidence"]
     arrow = pa.Table.from_pandas(TABLE)
     for batch in (arrow, arrow.to_batches()[0]):
-        found = model.predict_batch(batch)
-        assert type(found) is type(batch)
-        assert found.column("cluster").to_pylist() == [clusters[0], None, clusters[2]]
-        assert found.schema.field("id") == batch.schema.field("id")
+        predicted = model.predict_batch(batch)
+        assert type(predicted) is type(batch)
+        assert predicted.column("cluster").to_pylist() == [clusters[0], None, clusters[2]]
+        assert predicted.schema.field("id") == batch.schema.field("id")
     columns = {name: TABLE[name].to_numpy() for name in TABLE}
     assert model.predict_batch(columns)["cluster"].tolist() == [clusters[0], -1, clusters[2]]
     # as Spark's mapInArrow does: an iterator of record batches for an iterator of record batches
     stream = model.predict_batch(iter(arrow.to_batches(max_chunksize=2)))
-    assert [len(one) for one in stream] == [2, 1]
+    assert [len(item) for item in stream] == [2, 1]
     assert len(model.predict_batch(TABLE.head(0))) == 0
     with pytest.raises(InputError, match="there is no column 'body'"):
         model.predict_batch(TABLE, "body")
@@ -199,7 +201,7 @@ def test_a_batch_comes_back_as_it_came_with_two_columns_more(model: RSTC) -> Non
         model.predict_batch(["parcel"])
 
 
-def test_engines_take_predict_batch_as_it_is(local_ray: Any, model: RSTC) -> None:
+def test_predict_batch_works_in_dask_and_ray(local_ray: Any, model: RSTC) -> None:
     import dask.dataframe as dd
 
     table = pd.concat([TABLE] * 4, ignore_index=True)
@@ -211,17 +213,13 @@ def test_engines_take_predict_batch_as_it_is(local_ray: Any, model: RSTC) -> Non
         assert rows["cluster"].fillna(-1).astype(int).tolist() == [-1 if c is pd.NA else c for c in expected]
 
 
-def test_eight_processes_share_one_model(finished_run: Path, tickets: Path, tmp_path: Path) -> None:
+def test_eight_processes_can_predict_with_one_model_folder(finished_run: Path, tickets: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in sorted(finished_run.rglob("*")) if path.is_file()}
     outs = [str(tmp_path / f"labelled{number}.csv") for number in range(8)]
     command = ["predict", str(finished_run), str(tickets), "--text-column", "text"]
-    ran = subprocess.run(
-        [sys.executable, Path(__file__).parent / "crowding.py", json.dumps({"command": command, "outs": outs})],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert ran.stdout.splitlines()[-1] == json.dumps([0] * 8), ran.stderr
+    processes = [ForkedProcess(*command, "--out", out) for out in outs]
+    for completed in [process.wait() for process in processes]:
+        assert completed.returncode == 0, completed.stderr
     results = {Path(out).read_bytes() for out in outs}
     assert len(results) == 1
     assert pd.read_csv(outs[0])["cluster"].tolist() == pd.read_csv(finished_run / "clusters.csv")["cluster"].tolist()

@@ -1,4 +1,4 @@
-"""Texts that come later are taken in: clusters keep their numbers, and what differs is told."""
+"""`RSTC.update` and `rstc update`: new texts, the same clusters, and the drift between old and new."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fork_server import rstc
+from fork_server import run_rstc
 from rstc import RSTC, InputError
 from tiny_encoder import make_texts
 
@@ -21,12 +21,12 @@ def model(quick: dict[str, Any]) -> RSTC:
     return RSTC(4, random_state=0, **quick).fit(texts)
 
 
-def test_more_of_the_same_changes_little(model: RSTC) -> None:
+def test_similar_texts_change_few_labels(model: RSTC) -> None:
     texts = make_texts({"parcel": 25, "password": 15, "refund": 8, "recipe": 7}, seed=2)[0]
     before, expected = model.labels_.copy(), model.predict(texts)
     assert model.update(texts) is model
     assert len(model.labels_) == 110 + 55
-    assert np.mean(model.labels_[:110] == before) > 0.95, "old texts stay where they were, by number"
+    assert np.mean(model.labels_[:110] == before) > 0.95, "old texts keep their clusters"
     assert np.mean(model.labels_[110:] == expected) > 0.9
     assert np.array_equal(model.predict(texts), model.labels_[110:])
     assert model.drift_.texts == 55
@@ -35,7 +35,7 @@ def test_more_of_the_same_changes_little(model: RSTC) -> None:
     assert len(model.to_frame()) == 165
 
 
-def test_other_shares_are_told_as_drift(model: RSTC) -> None:
+def test_drift_shows_a_change_of_shares(model: RSTC) -> None:
     before = model.labels_.copy()
     model.update(make_texts({"recipe": 60}, seed=3)[0])
     drift = model.drift_
@@ -46,28 +46,30 @@ def test_other_shares_are_told_as_drift(model: RSTC) -> None:
     assert model.class_distribution_[int(drift.shares.argmax())] > 0.3
 
 
-def test_a_loaded_model_needs_its_texts(model: RSTC, tmp_path: Path) -> None:
+def test_loaded_model_needs_its_texts(model: RSTC, tmp_path: Path) -> None:
     texts = [str(text) for text in model._texts]
     model.save(tmp_path / "model")
     loaded = RSTC.load(tmp_path / "model")
-    with pytest.raises(InputError, match="give them"):
+    with pytest.raises(InputError, match="pass them"):
         loaded.update(["late parcel"])
     loaded.update(["late parcel", None], old=texts)
     assert loaded.labels_[-1] == -1
     assert loaded.n_texts_ == 111
 
 
-def test_nothing_new_is_told(model: RSTC) -> None:
-    with pytest.raises(InputError, match="no new text"):
+def test_update_without_text_is_refused(model: RSTC) -> None:
+    with pytest.raises(InputError, match="at least one new text"):
         model.update([None, " "])
 
 
-@pytest.mark.parametrize("way", [{"labels": "saot", "renewals": 3}, {"class_contrast": False}, {"trainable_layers": 0}])
-def test_every_way_of_training_goes_on(way: dict[str, Any], quick: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "settings", [{"labels": "saot", "renewals": 3}, {"class_contrast": False}, {"trainable_layers": 0}]
+)
+def test_update_works_for_each_kind_of_training(settings: dict[str, Any], quick: dict[str, Any]) -> None:
     texts = make_texts({"parcel": 40, "password": 30, "refund": 20}, seed=1)[0]
-    model = RSTC(3, random_state=0, **(quick | way)).fit(texts[:60])
+    model = RSTC(3, random_state=0, **(quick | settings)).fit(texts[:60])
     before = model.labels_.copy()
-    if way.get("class_contrast") is False:
+    if settings.get("class_contrast") is False:
         with pytest.raises(InputError, match="class_contrast=False"):
             model.update(texts[60:])
         return
@@ -75,11 +77,11 @@ def test_every_way_of_training_goes_on(way: dict[str, Any], quick: dict[str, Any
     assert np.mean(model.labels_[:60] == before) > 0.85
 
 
-def test_the_command_line_updates_a_run(run_folder: Path, tmp_path: Path) -> None:
+def test_command_line_updates_a_run(run_folder: Path, tmp_path: Path) -> None:
     new = pd.DataFrame({"text": make_texts({"parcel": 10, "recipe": 5}, seed=5)[0], "channel": "mail"})
     new.to_csv(tmp_path / "new.csv", index=False)
     before = pd.read_csv(run_folder / "clusters.csv")
-    done = rstc("update", run_folder, tmp_path / "new.csv")
+    done = run_rstc("update", run_folder, tmp_path / "new.csv")
     assert done.returncode == 0, done.stderr
     assert "15 new texts" in done.stdout
     assert "Drift" in done.stdout
@@ -89,6 +91,6 @@ def test_the_command_line_updates_a_run(run_folder: Path, tmp_path: Path) -> Non
     assert after["channel"].tolist()[-1] == "mail"
     summary = json.loads((run_folder / "summary.json").read_text())
     assert summary["update"]["rows"] == 15
-    again = rstc("update", run_folder, tmp_path / "none.csv")
+    again = run_rstc("update", run_folder, tmp_path / "none.csv")
     assert (again.returncode, "there is no file" in again.stderr) == (2, True)
     assert pd.read_csv(run_folder / "clusters.csv").equals(after)

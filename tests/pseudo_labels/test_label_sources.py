@@ -1,4 +1,4 @@
-"""The transports that renew labels from predictions, one after the other."""
+"""Transports that turn predictions into labels, one update after another."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from rstc.pseudo_labels.label_sources import TransportedLabels
+from rstc.pseudo_labels.label_sources import TransportLabelSource
 
 
 @pytest.fixture
@@ -17,32 +17,32 @@ def log_p() -> Tensor:
     return rows.log_softmax(1)
 
 
-def source(name: str) -> TransportedLabels:
-    return TransportedLabels(name, 2, 0.1, "newton", np.random.default_rng(0))
+def source(name: str) -> TransportLabelSource:
+    return TransportLabelSource(name, 2, 0.1, "newton", np.random.default_rng(0))
 
 
 def test_uniform_classes_are_uniform_and_estimated_ones_are_not(log_p: Tensor) -> None:
     clusters = log_p.argmax(1).numpy()
-    assert source("ot-uniform").renew(log_p, clusters, 0.001).plan.sum(0).tolist() == pytest.approx([0.5, 0.5])
-    assert source("saot").renew(log_p, clusters, 0.001).b.tolist() == pytest.approx([0.8, 0.2], abs=0.02)
+    assert source("ot-uniform").solve(log_p, clusters, 0.001).plan.sum(0).tolist() == pytest.approx([0.5, 0.5])
+    assert source("saot").solve(log_p, clusters, 0.001).b.tolist() == pytest.approx([0.8, 0.2], abs=0.02)
 
 
 def test_the_moving_average_keeps_a_tenth_of_the_last_classes(log_p: Tensor) -> None:
     average = source("ot-average")
     before = average.b
-    after = average.renew(log_p, log_p.argmax(1).numpy(), 0.0).b.numpy()
+    after = average.solve(log_p, log_p.argmax(1).numpy(), 0.0).b.numpy()
     assert after == pytest.approx(0.1 * before + 0.9 * np.array([0.8, 0.2]))
 
 
 def test_near_classes_remember_the_last_ones(log_p: Tensor) -> None:
     near = source("ot-near")
-    first, second = (near.renew(log_p, log_p.argmax(1).numpy(), 0.1).b.numpy() for _ in range(2))
+    first, second = (near.solve(log_p, log_p.argmax(1).numpy(), 0.1).b.numpy() for _ in range(2))
     assert abs(second[0] - 0.8) < abs(first[0] - 0.8)
 
 
 def test_the_second_transport_begins_where_the_first_ended(log_p: Tensor) -> None:
     transports = source("saot")
     clusters = log_p.argmax(1).numpy()
-    first, again = (transports.renew(log_p, clusters, 0.1) for _ in range(2))
+    first, again = (transports.solve(log_p, clusters, 0.1) for _ in range(2))
     assert again.iterations < first.iterations
     assert again.b.tolist() == pytest.approx(first.b.tolist(), abs=1e-6)

@@ -1,90 +1,117 @@
-"""How many clusters there are: found where it is plain, kept within what was asked, and honest about doubt."""
+"""Estimation of the number of clusters: on plain data, within a range, from a curve of scores, and on disk."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import silhouette_score
 from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels.n_clusters import Candidate, _counted, _peaks, count_clusters, read_count, silhouette
+from rstc import RSTC
+from rstc.pipelines.cluster import cluster_file
+from rstc.pseudo_labels.cluster_count import Candidate, ClusterCount, cluster_count_from_dict
+from rstc.pseudo_labels.n_clusters import _choose_count, _rank_peaks, estimate_n_clusters, squared_silhouette
 
 
-def crowds(sizes: list[int], spread: float = 0.05, seed: int = 0) -> np.ndarray:
+def make_blobs(sizes: list[int], spread: float = 0.05, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((len(sizes), 32))
     points = [centre + spread * 8 * rng.standard_normal((n, 32)) for centre, n in zip(centres, sizes, strict=True)]
     return normalize(np.vstack(points)).astype(np.float32)
 
 
-def count(E: np.ndarray, low: int = 2, high: int | None = None, seed: int = 0) -> object:
-    return count_clusters(E, None, 0.0, (low, high), np.random.default_rng(seed))
+def estimate(E: np.ndarray, low: int = 2, high: int | None = None, seed: int = 0) -> ClusterCount:
+    return estimate_n_clusters(E, None, 0.0, (low, high), np.random.default_rng(seed))
 
 
-def curve(*scores: float) -> list[Candidate]:
+def make_curve(*scores: float) -> list[Candidate]:
+    """Return candidates from 2 on with these scores."""
     return [Candidate(number, score, 0.0, 0.0) for number, score in enumerate(scores, start=2)]
 
 
 @pytest.mark.parametrize("n", [2, 3, 7, 12])
-def test_even_crowds_are_counted_as_they_are(n: int) -> None:
-    found = count(crowds([360 // n] * n))
-    assert found.n_clusters == n
-    assert found.low <= n <= found.high
-    assert found.sure == "clear"
+def test_number_of_balanced_clusters_is_found(n: int) -> None:
+    count = estimate(make_blobs([240 // n] * n))
+    assert count.n_clusters == n
+    assert count.low <= n <= count.high
+    assert count.certainty == "clear"
 
 
-def test_crowds_of_very_different_sizes_are_counted_too() -> None:
-    found = count(crowds([150, 100, 60, 30, 20, 20]))
-    assert 5 <= found.n_clusters <= 7
+def test_number_of_imbalanced_clusters_is_found() -> None:
+    assert 5 <= estimate(make_blobs([150, 100, 60, 30, 20, 20])).n_clusters <= 7
 
 
-def test_the_number_stays_within_the_range_that_was_asked_for() -> None:
-    E = crowds([60] * 8)
-    assert all(3 <= one.n_clusters <= 6 for one in count(E, 3, 6).candidates)
-    assert 3 <= count(E, 3, 6).n_clusters <= 6
-    assert count(E, 10, 14).n_clusters in range(10, 15)
+def test_number_stays_within_the_given_range() -> None:
+    E = make_blobs([60] * 8)
+    count = estimate(E, 3, 6)
+    assert all(3 <= candidate.n_clusters <= 6 for candidate in count.candidates)
+    assert 3 <= count.n_clusters <= 6
+    assert estimate(E, 10, 14).n_clusters in range(10, 15)
 
 
-def test_few_texts_are_counted_without_a_complaint() -> None:
+def test_few_texts_get_a_number() -> None:
     for n in (2, 3, 5, 9, 30):
-        assert 2 <= count(crowds([n])).n_clusters <= max(2, n // 3, n // 20)
+        assert 2 <= estimate(make_blobs([n])).n_clusters <= max(2, n // 3, n // 20)
 
 
-def test_the_same_seed_gives_the_same_count() -> None:
-    E = crowds([50, 40, 30, 20])
-    assert count(E, seed=3) == count(E, seed=3)
+def test_same_seed_gives_the_same_estimate() -> None:
+    E = make_blobs([50, 40, 30, 20])
+    assert estimate(E, high=8, seed=3) == estimate(E, high=8, seed=3)
 
 
-def test_a_rise_that_never_turns_is_no_peak() -> None:
-    drift = curve(1.0, 1.5, 1.2, 1.4, 1.6, 1.8, 2.0)  # 3 stands out; the end is higher, and only because it is the end
-    assert _peaks(drift, low=2)[0] == (3, pytest.approx(0.3))
-    assert _counted(drift, low=2).n_clusters == 3
+def test_a_rise_towards_the_end_is_no_peak() -> None:
+    rising = make_curve(1.0, 1.5, 1.2, 1.4, 1.6, 1.8, 2.0)  # 3 is a peak; the end is higher only because it is the end
+    assert _rank_peaks(rising, low=2)[0] == (3, pytest.approx(0.3))
+    assert _choose_count(rising, low=2).n_clusters == 3
 
 
-def test_a_peak_stands_out_by_what_is_lost_on_the_way_to_a_higher_one() -> None:
-    assert _peaks(curve(1.0, 1.4, 1.3, 2.0, 1.1), low=2) == [(5, pytest.approx(0.9)), (3, pytest.approx(0.1))]
+def test_prominence_is_what_is_lost_on_the_way_to_a_higher_score() -> None:
+    curve = make_curve(1.0, 1.4, 1.3, 2.0, 1.1)
+    assert _rank_peaks(curve, low=2) == [(5, pytest.approx(0.9)), (3, pytest.approx(0.1))]
 
 
-def test_without_any_peak_the_best_is_taken_and_called_a_weak_guess() -> None:
-    found = _counted(curve(1.0, 1.1, 1.2), low=2)
-    assert (found.n_clusters, found.sure) == (4, "weak")
+def test_without_a_peak_the_highest_score_is_taken_as_weak() -> None:
+    count = _choose_count(make_curve(1.0, 1.1, 1.2), low=2)
+    assert (count.n_clusters, count.certainty) == (4, "weak")
 
 
-def test_numbers_that_serve_as_well_and_other_peaks_are_told() -> None:
-    found = _counted(curve(1.0, 1.8, 1.3, 1.99, 2.0, 1.98, 1.2), low=2)
-    assert (found.n_clusters, found.low, found.high, found.runners_up) == (6, 5, 7, (3,))
-    assert found.sure == "fair"  # another number stands out as well
+def test_range_of_about_equal_scores_and_other_peaks_are_returned() -> None:
+    count = _choose_count(make_curve(1.0, 1.8, 1.3, 1.99, 2.0, 1.98, 1.2), low=2)
+    assert (count.n_clusters, count.low, count.high, count.runners_up) == (6, 5, 7, (3,))
+    assert count.certainty == "fair"  # another peak is about as prominent
 
 
-def test_a_count_comes_back_from_json_as_it_was() -> None:
-    found = _counted(curve(1.0, 1.8, 1.3, 2.0, 1.2), low=2)
-    assert read_count(json.loads(json.dumps(asdict(found)))) == found
-    assert read_count(None) is None
+def test_estimate_survives_json() -> None:
+    count = _choose_count(make_curve(1.0, 1.8, 1.3, 2.0, 1.2), low=2)
+    assert cluster_count_from_dict(json.loads(json.dumps(count.to_dict()))) == count
+    assert cluster_count_from_dict(None) is None
+
+
+def test_files_hold_the_estimate_by_the_keys_of_0_1_0(
+    tiny_encoder: str, quick: dict[str, Any], tickets: Path, tmp_path: Path
+) -> None:
+    cluster_file(str(tickets), tmp_path / "run", settings=quick)
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))["count"]
+    model = json.loads((tmp_path / "run" / "model" / "model.json").read_text(encoding="utf-8"))
+    search = RSTC.load(tmp_path / "run" / "model").n_clusters_search_
+    assert search is not None
+    assert search.to_dict() == summary
+    assert set(summary) == {"n_clusters", "low", "high", "sure", "runners_up", "candidates"}
+    assert set(summary["candidates"][0]) == {"n_clusters", "told", "apart", "stable"}
+    assert json.dumps(summary["candidates"]) in json.dumps(model)
 
 
 def test_silhouette_agrees_with_a_case_computed_by_hand() -> None:
     points = np.array([[0.0], [2.0], [4.0]], dtype=np.float32)
     # Squared distances: of 0 to 2 it is 4, to 4 it is 16; of 2 to 0 it is 4, to 4 it is 4; 4 is alone in its cluster.
-    assert silhouette(points, np.array([0, 0, 1])) == pytest.approx((12 / 16 + 0 + 0) / 3)
+    assert squared_silhouette(points, np.array([0, 0, 1])) == pytest.approx((12 / 16 + 0 + 0) / 3)
+
+
+def test_silhouette_agrees_with_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    points, labels = rng.standard_normal((60, 5)).astype(np.float32), np.arange(60) % 4
+    assert squared_silhouette(points, labels) == pytest.approx(silhouette_score(points, labels, metric="sqeuclidean"))

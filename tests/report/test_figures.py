@@ -1,4 +1,4 @@
-"""Pictures of a run."""
+"""Figures of a run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from rstc.report.figures import write_figures
-from rstc.results.corrected_run import RunNow
+from rstc.results.corrected_run import CorrectedRun
 
 
-def test_map_sizes_and_curves_are_drawn_twice_the_same(finished_run: Path, tmp_path: Path) -> None:
-    run = RunNow.read(finished_run)
+def test_figures_are_deterministic(finished_run: Path, tmp_path: Path) -> None:
+    run = CorrectedRun.read(finished_run)
     run.correct({"do": "rename", "cluster": 0, "name": "$ under_scores and <b> $"})
     run.correct({"do": "noise", "rows": [0, 1]})
     files = write_figures(run, tmp_path / "one")
@@ -23,7 +23,7 @@ def test_map_sizes_and_curves_are_drawn_twice_the_same(finished_run: Path, tmp_p
     assert [path.read_bytes() for path in files] == [path.read_bytes() for path in again]
 
 
-def test_without_matplotlib_it_says_what_to_install(
+def test_missing_matplotlib_names_the_extra(
     finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sys
@@ -32,4 +32,4 @@ def test_without_matplotlib_it_says_what_to_install(
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match=r"rstc\[figures\]"):
-        write_figures(RunNow.read(finished_run), tmp_path)
+        write_figures(CorrectedRun.read(finished_run), tmp_path)

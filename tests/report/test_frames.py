@@ -1,4 +1,4 @@
-"""Texts come in as people have them, and results go out as tables and into notebooks."""
+"""Data frames and the notebook view of a fitted model, and the kinds of input it takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from rstc import RSTC, InputError, MissingTextWarning
-from rstc.io.columns import as_texts
+from rstc.io.columns import to_text_list
 
 
 def of_polars(texts: list[str | None]) -> Any:
@@ -41,15 +41,15 @@ KINDS: dict[str, Callable[[list[str | None]], Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_texts_come_in_as_people_have_them(kind: str) -> None:
+def test_texts_may_come_in_any_container(kind: str) -> None:
     texts = ["where is my parcel", None, "cancel it, please", " "]
-    assert as_texts(KINDS[kind](texts)) == ["where is my parcel", None, "cancel it, please", None]
+    assert to_text_list(KINDS[kind](texts)) == ["where is my parcel", None, "cancel it, please", None]
 
 
-def test_a_table_of_several_texts_asks_which() -> None:
+def test_table_with_several_text_columns_is_refused() -> None:
     table = pd.DataFrame({"title": ["late parcel", "no refund"], "body": ["it is late", "where is it"]})
-    with pytest.raises(InputError, match=r"title, body; give one of them, as X\['name'\]"):
-        as_texts(table)
+    with pytest.raises(InputError, match=r"title, body; choose one and pass it as X\['name'\]"):
+        to_text_list(table)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def model(tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]]) -> R
         return RSTC(4, random_state=0, **settings).fit(table)
 
 
-def test_the_texts_go_out_as_a_table(model: RSTC) -> None:
+def test_to_frame_has_a_row_per_text(model: RSTC) -> None:
     frame = model.to_frame()
     assert frame.columns.tolist() == ["text", "cluster", "name", "confidence"]
     assert frame.index[3] == "row 3"
@@ -72,7 +72,7 @@ def test_the_texts_go_out_as_a_table(model: RSTC) -> None:
     assert model.text_column_ == "text"
 
 
-def test_the_clusters_go_out_as_a_table(model: RSTC) -> None:
+def test_cluster_info_has_a_row_per_cluster(model: RSTC) -> None:
     info = model.cluster_info_
     assert info.index.name == "cluster"
     assert info["size"].sum() == 119
@@ -82,7 +82,7 @@ def test_the_clusters_go_out_as_a_table(model: RSTC) -> None:
     assert set(model.to_frame()["name"].dropna()) == set(info["name"])
 
 
-def test_a_notebook_shows_clusters_and_a_map(model: RSTC, tiny_encoder: str) -> None:
+def test_notebook_view_shows_clusters_and_a_map(model: RSTC, tiny_encoder: str) -> None:
     shown = model._repr_mimebundle_()["text/html"]
     assert shown.count("<circle") == 119
     assert "119 texts in 4 clusters" in shown
@@ -90,18 +90,18 @@ def test_a_notebook_shows_clusters_and_a_map(model: RSTC, tiny_encoder: str) -> 
     assert "text/html" in RSTC(4, encoder=tiny_encoder)._repr_mimebundle_(), "unfitted, as scikit-learn shows it"
 
 
-def test_a_coarser_model_tells_of_its_own_clusters(model: RSTC) -> None:
+def test_coarser_model_has_cluster_info_of_its_own(model: RSTC) -> None:
     assert len(model.cluster_info_) == 4
     coarse = model.merge_to(2)
     assert len(coarse.cluster_info_) == 2
     assert len(model.cluster_info_) == 4
 
 
-def test_a_loaded_model_has_no_texts_to_tell_of(model: RSTC, tmp_path: Path) -> None:
+def test_loaded_model_has_no_frames(model: RSTC, tmp_path: Path) -> None:
     model.save(tmp_path / "model")
-    with pytest.raises(InputError, match="no texts to tell of"):
+    with pytest.raises(InputError, match="does not hold the texts"):
         RSTC.load(tmp_path / "model").to_frame()
 
 
-def test_names_of_features_go_out(model: RSTC) -> None:
+def test_feature_names(model: RSTC) -> None:
     assert model.get_feature_names_out().tolist()[:2] == ["rstc0", "rstc1"]

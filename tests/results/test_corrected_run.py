@@ -1,96 +1,149 @@
-"""A run as it is now: what corrections make of its clusters."""
+"""A run with corrections: its entries, its labels, its log."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rstc import InputError
-from rstc.results.corrected_run import RunNow
+from rstc.results.corrected_run import CorrectedRun
+from rstc.results.summary import ClusterEntry
 
 
 @pytest.fixture
-def run(finished_run: Path) -> RunNow:
-    return RunNow.read(finished_run)
+def run(finished_run: Path) -> CorrectedRun:
+    return CorrectedRun.read(finished_run)
 
 
-def entry(run: RunNow, cluster: int) -> dict[str, object]:
-    return next(one for one in run.entries() if one["cluster"] == cluster)
+def entry_of(run: CorrectedRun, cluster: int) -> ClusterEntry:
+    return next(entry for entry in run.entries() if entry.cluster == cluster)
 
 
-def test_without_corrections_it_is_what_the_summary_says(run: RunNow) -> None:
-    assert run.entries() == run.summary["clusters"]
-    assert [one["name"] for one in run.entries()] == [", ".join(one["keywords"][:3]) for one in run.entries()]
+def test_entries_without_corrections_are_those_of_the_summary(run: CorrectedRun) -> None:
+    assert run.entries() == run.summary.clusters
+    assert [entry.name for entry in run.entries()] == [", ".join(entry.keywords[:3]) for entry in run.entries()]
 
 
-def test_a_merged_cluster_has_the_texts_words_and_share_of_both(run: RunNow) -> None:
-    before = {one["cluster"]: one for one in run.entries()}
+def test_merged_cluster_has_texts_keywords_and_share_of_its_parts(run: CorrectedRun) -> None:
+    before = {entry.cluster: entry for entry in run.entries()}
     run.correct({"do": "merge", "cluster": 1, "into": 0})
-    after = entry(run, 0)
-    assert [one["cluster"] for one in run.entries()] == [0, 2, 3]
-    assert after["size"] == before[0]["size"] + before[1]["size"]
-    assert after["estimated_share"] == pytest.approx(before[0]["estimated_share"] + before[1]["estimated_share"])
-    assert set(after["typical_at"]) == {*before[0]["typical_at"], *before[1]["typical_at"]}
-    assert {*after["keywords"]} & {*before[0]["keywords"]}
-    assert 1 not in after["near"]
-    assert 0 not in after["near"]
+    after = entry_of(run, 0)
+    assert [entry.cluster for entry in run.entries()] == [0, 2, 3]
+    assert after.size == before[0].size + before[1].size
+    assert after.estimated_share == pytest.approx(before[0].estimated_share + before[1].estimated_share)
+    assert set(after.typical_rows) == {*before[0].typical_rows, *before[1].typical_rows}
+    assert {*after.keywords} & {*before[0].keywords}
+    assert 1 not in after.near
+    assert 0 not in after.near
 
 
-def test_a_new_cluster_has_words_of_its_own_and_no_estimate(run: RunNow) -> None:
+def test_new_cluster_has_keywords_and_no_estimated_share(run: CorrectedRun) -> None:
     rows = np.flatnonzero(run.clusters == 0)[:5].tolist()
     run.correct({"do": "split", "cluster": 0, "rows": rows})
-    new = entry(run, 4)
-    assert (new["size"], new["estimated_share"]) == (5, None)
-    assert new["keywords"]
+    new = entry_of(run, 4)
+    assert (new.size, new.estimated_share) == (5, None)
+    assert new.keywords
 
 
-def test_the_number_of_an_undone_cluster_is_not_given_again(run: RunNow) -> None:
+def with_labels(run: CorrectedRun, *labels: str | None) -> CorrectedRun:
+    clusters = [replace(entry, label=label) for entry, label in zip(run.summary.clusters, labels, strict=True)]
+    return CorrectedRun(replace(run.summary, clusters=clusters), run.points)
+
+
+def labels_of(run: CorrectedRun) -> dict[int, str | None]:
+    return {entry.cluster: entry.label for entry in run.entries()}
+
+
+def test_untouched_and_renamed_clusters_keep_their_labels(run: CorrectedRun) -> None:
+    run = with_labels(run, "parcel", "password", "refund", None)
+    run.correct({"do": "rename", "cluster": 1, "name": "login"})
+    assert labels_of(run) == {0: "parcel", 1: "password", 2: "refund", 3: None}
+    row = int(np.flatnonzero(run.clusters == 0)[0])
+    run.correct({"do": "move", "rows": [row], "into": 2})
+    run.correct({"do": "noise", "rows": [int(np.flatnonzero(run.clusters == 1)[0])]})
+    assert labels_of(run) == {0: "parcel", 1: "password", 2: "refund", 3: None}
+
+
+def test_merged_cluster_keeps_a_label_that_all_labelled_parts_share(run: CorrectedRun) -> None:
+    merge = {"do": "merge", "cluster": 1, "into": 0}
+    run_with = {
+        "other": with_labels(run, "parcel", "password", None, None),
+        "same": with_labels(run, "parcel", "parcel", None, None),
+        "none": with_labels(run, None, "password", None, None),
+    }
+    for corrected in run_with.values():
+        corrected.correct(merge)
+    assert {case: labels_of(corrected)[0] for case, corrected in run_with.items()} == {
+        "other": None,
+        "same": "parcel",
+        "none": "password",
+    }
+
+
+def test_labels_that_differ_are_not_restored_by_one_more_merge(run: CorrectedRun) -> None:
+    run = with_labels(run, "parcel", "password", "parcel", None)
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    run.correct({"do": "merge", "cluster": 0, "into": 2})
+    assert labels_of(run) == {2: None, 3: None}
+    run.undo()
+    run.undo()
+    assert labels_of(run) == {0: "parcel", 1: "password", 2: "parcel", 3: None}
+
+
+def test_cluster_that_is_split_off_has_no_label(run: CorrectedRun) -> None:
+    run = with_labels(run, "parcel", None, None, None)
+    run.correct({"do": "split", "cluster": 0, "rows": np.flatnonzero(run.clusters == 0)[:5].tolist()})
+    assert labels_of(run) == {0: "parcel", 1: None, 2: None, 3: None, 4: None}
+
+
+def test_number_of_an_undone_cluster_is_not_used_again(run: CorrectedRun) -> None:
     rows = np.flatnonzero(run.clusters == 0)[:5].tolist()
     run.correct({"do": "split", "cluster": 0, "rows": rows})
     run.undo()
     run.correct({"do": "split", "cluster": 0, "rows": rows})
-    assert set(run.now.names) == {0, 1, 2, 3, 5}
-    assert (RunNow(run.summary, run.points, run.log).clusters == run.clusters).all()
+    assert set(run.state.names) == {0, 1, 2, 3, 5}
+    assert (CorrectedRun(run.summary, run.points, run.log).clusters == run.clusters).all()
 
 
-def test_what_only_the_model_could_tell_is_left_out_where_texts_were_moved(run: RunNow) -> None:
+def test_moved_texts_leave_estimated_share_and_confidence_unknown(run: CorrectedRun) -> None:
     rows = np.flatnonzero(run.clusters == 0).tolist()
     run.correct({"do": "move", "rows": rows[:1], "into": 1})
-    assert entry(run, 0)["estimated_share"] is None
-    assert entry(run, 1)["estimated_share"] is None
-    assert entry(run, 2)["estimated_share"] is not None
+    assert entry_of(run, 0).estimated_share is None
+    assert entry_of(run, 1).estimated_share is None
+    assert entry_of(run, 2).estimated_share is not None
     run.correct({"do": "split", "cluster": 0, "rows": rows[1:3]})
-    assert entry(run, 4)["confidence"] is None
+    assert entry_of(run, 4).confidence is None
 
 
-def test_a_cluster_that_all_texts_left_is_not_shown(run: RunNow) -> None:
+def test_empty_cluster_has_no_entry(run: CorrectedRun) -> None:
     run.correct({"do": "move", "rows": np.flatnonzero(run.clusters == 3).tolist(), "into": 0})
-    assert [one["cluster"] for one in run.entries()] == [0, 1, 2]
+    assert [entry.cluster for entry in run.entries()] == [0, 1, 2]
 
 
-def test_a_log_that_somebody_else_changed_is_not_overwritten(run_folder: Path) -> None:
-    mine, theirs = RunNow.read(run_folder), RunNow.read(run_folder)
+def test_log_that_changed_on_disk_is_not_overwritten(run_folder: Path) -> None:
+    mine, theirs = CorrectedRun.read(run_folder), CorrectedRun.read(run_folder)
     theirs.correct({"do": "rename", "cluster": 0, "name": "theirs"})
     theirs.save(run_folder)
     mine.correct({"do": "rename", "cluster": 0, "name": "mine"})
-    with pytest.raises(InputError, match="by somebody else"):
+    with pytest.raises(InputError, match="by another process"):
         mine.save(run_folder)
-    assert RunNow.read(run_folder).now.names[0] == "theirs"
+    assert CorrectedRun.read(run_folder).state.names[0] == "theirs"
 
 
-def test_undo_takes_back_the_last(run: RunNow) -> None:
+def test_undo_reverts_the_last_edit(run: CorrectedRun) -> None:
     run.correct({"do": "merge", "cluster": 1, "into": 0})
     run.correct({"do": "rename", "cluster": 0, "name": "both"})
     run.undo()
-    assert run.now.names[0] != "both"
+    assert run.state.names[0] != "both"
     run.undo()
-    assert run.entries() == run.summary["clusters"]
+    assert run.entries() == run.summary.clusters
     with pytest.raises(InputError, match="nothing to undo"):
         run.undo()
 
 
-def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
+def test_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no run"):
-        RunNow.read(tmp_path)
+        CorrectedRun.read(tmp_path)

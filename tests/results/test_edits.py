@@ -1,4 +1,4 @@
-"""Corrections: each does what it says, says what is wrong, and replays."""
+"""Edits: what each does, which are refused, and that a log replays."""
 
 from __future__ import annotations
 
@@ -11,47 +11,48 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rstc import InputError
-from rstc.results.edits import EDITS, NOISE, Corrected, Log, corrected, read_log, replayed, write_log
+from rstc.io.predictions import NO_CLUSTER
+from rstc.results.edits import EDITS, ClusterState, EditLog, apply_edit, read_log, replay_edits, write_log
 
-FOUND = Corrected(np.array([0, 0, 1, 1, 2]), {0: "parcels", 1: "refunds", 2: "recipes"}, 3)
+INITIAL = ClusterState(np.array([0, 0, 1, 1, 2]), {0: "parcels", 1: "refunds", 2: "recipes"}, 3)
 
 
 def clusters_after(*edits: dict[str, Any]) -> list[int]:
-    return replayed(FOUND, edits).clusters.tolist()
+    return replay_edits(INITIAL, edits).clusters.tolist()
 
 
-def test_each_correction_does_what_it_says() -> None:
+def test_each_edit_does_what_it_says() -> None:
     assert clusters_after({"do": "merge", "cluster": 0, "into": 2}) == [2, 2, 1, 1, 2]
     assert clusters_after({"do": "split", "cluster": 1, "rows": [3]}) == [0, 0, 1, 3, 2]
     assert clusters_after({"do": "move", "rows": [0, 4], "into": 1}) == [1, 0, 1, 1, 1]
-    assert clusters_after({"do": "noise", "rows": [4]}) == [0, 0, 1, 1, NOISE]
-    renamed = replayed(FOUND, [{"do": "rename", "cluster": 1, "name": "  money  back "}])
+    assert clusters_after({"do": "noise", "rows": [4]}) == [0, 0, 1, 1, NO_CLUSTER]
+    renamed = replay_edits(INITIAL, [{"do": "rename", "cluster": 1, "name": "  money  back "}])
     assert renamed.names == {0: "parcels", 1: "money back", 2: "recipes"}
 
 
-def test_a_number_is_never_used_again() -> None:
+def test_cluster_number_is_never_used_again() -> None:
     split, merge = {"do": "split", "cluster": 1, "rows": [3]}, {"do": "merge", "cluster": 3, "into": 1}
     assert clusters_after(split, merge, split) == [0, 0, 1, 4, 2]
 
 
-def test_new_clusters_have_names_that_none_has() -> None:
+def test_new_clusters_have_unique_names() -> None:
     edits = [{"do": "split", "cluster": 0, "rows": [1]}, {"do": "move", "rows": [1], "into": 0}]
-    now = replayed(FOUND, [*edits, {"do": "split", "cluster": 0, "rows": [0]}])
-    assert len(set(now.names.values())) == len(now.names) == 5
+    state = replay_edits(INITIAL, [*edits, {"do": "split", "cluster": 0, "rows": [0]}])
+    assert len(set(state.names.values())) == len(state.names) == 5
 
 
-def test_a_name_that_no_file_could_hold_is_mended() -> None:
-    assert corrected(FOUND, {"do": "rename", "cluster": 0, "name": "a\ud83d"}).names[0] == "a?"
+def test_name_that_utf_8_cannot_hold_is_repaired() -> None:
+    assert apply_edit(INITIAL, {"do": "rename", "cluster": 0, "name": "a\ud83d"}).names[0] == "a?"
 
 
-def test_what_was_there_is_not_changed() -> None:
-    before = FOUND.clusters.copy()
+def test_edits_leave_the_initial_state_unchanged() -> None:
+    before = INITIAL.clusters.copy()
     clusters_after({"do": "noise", "rows": [0, 1, 2]}, {"do": "merge", "cluster": 1, "into": 2})
-    assert (FOUND.clusters == before).all()
+    assert (INITIAL.clusters == before).all()
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
         ({"do": []}, "one of rename"),
         ({"do": "rename", "cluster": 0, "name": "\x00" * 9}, "1 to 200 characters"),
@@ -65,16 +66,16 @@ def test_what_was_there_is_not_changed() -> None:
         ({"do": "rename", "cluster": 0, "name": " "}, "1 to 200 characters"),
         ({"do": "rename", "cluster": 0, "name": "x" * 201}, "1 to 200 characters"),
         ({"do": "split", "cluster": 0, "rows": [2]}, "rows of other clusters"),
-        ({"do": "split", "cluster": 0, "rows": [0, 1]}, "some texts on either side"),
-        ({"do": "move", "rows": [5], "into": 0}, "names their rows"),
-        ({"do": "move", "rows": [-1], "into": 0}, "names their rows"),
-        ({"do": "noise", "rows": []}, "names their rows"),
-        ({"do": "noise"}, "names their rows"),
+        ({"do": "split", "cluster": 0, "rows": [0, 1]}, "at least one text in it"),
+        ({"do": "move", "rows": [5], "into": 0}, "rows must be a list"),
+        ({"do": "move", "rows": [-1], "into": 0}, "rows must be a list"),
+        ({"do": "noise", "rows": []}, "rows must be a list"),
+        ({"do": "noise"}, "rows must be a list"),
     ],
 )
-def test_a_correction_that_cannot_be_says_why(edit: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        corrected(FOUND, edit)
+def test_invalid_edit_is_refused(edit: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        apply_edit(INITIAL, edit)
 
 
 rows = st.lists(st.integers(0, 4), min_size=1, max_size=3)
@@ -88,23 +89,24 @@ edits = st.one_of(
 
 
 @given(st.lists(edits, max_size=8))
-def test_any_log_that_could_be_made_replays_to_the_same(tried: list[dict[str, Any]]) -> None:
-    now, log = FOUND, []
-    for edit in tried:
+def test_any_log_replays_to_the_same_state(candidates: list[dict[str, Any]]) -> None:
+    state, log = INITIAL, []
+    for edit in candidates:
         try:
-            now = corrected(now, edit)
+            state = apply_edit(state, edit)
         except InputError:
             continue
         log.append(edit)
-    again = replayed(FOUND, log)
-    assert (again.clusters == now.clusters).all()
-    assert again.names == now.names
-    assert set(now.clusters.tolist()) <= {NOISE, *now.names}
+    replayed = replay_edits(INITIAL, log)
+    assert (replayed.clusters == state.clusters).all()
+    assert replayed.names == state.names
+    assert replayed.merged == state.merged
+    assert set(state.clusters.tolist()) <= {NO_CLUSTER, *state.names}
 
 
-def test_a_log_is_kept_in_a_file(tmp_path: Path) -> None:
-    assert read_log(tmp_path) == Log()
-    log = Log(({"do": "rename", "cluster": 0, "name": "ünï 🎉"},), 7)
+def test_log_survives_a_round_trip(tmp_path: Path) -> None:
+    assert read_log(tmp_path) == EditLog()
+    log = EditLog(({"do": "rename", "cluster": 0, "name": "ünï 🎉"},), 7)
     write_log(tmp_path, log)
     assert read_log(tmp_path) == log
 
@@ -112,7 +114,7 @@ def test_a_log_is_kept_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"format_version": 2, "edits": []}', '{"format_version": 1, "edits": 3}']
 )
-def test_a_file_that_is_no_log_is_told(content: str, tmp_path: Path) -> None:
+def test_file_that_is_no_log_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / EDITS).write_text(content)
     with pytest.raises(InputError, match="not a log of corrections"):
         read_log(tmp_path)

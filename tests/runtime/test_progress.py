@@ -1,0 +1,28 @@
+"""Times of nested stages."""
+
+from __future__ import annotations
+
+import pytest
+
+from rstc.runtime import progress as module
+from rstc.runtime.progress import Progress
+
+
+def test_time_of_a_nested_stage_does_not_count_for_the_outer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now)
+    progress = Progress()
+    with progress.stage("train"):
+        now = 2.0
+        with progress.stage("renew"):
+            now = 5.0
+            assert progress.elapsed() == {"train": 2.0, "renew": 3.0}
+            now = 6.0
+        now = 7.5
+    assert progress.seconds == {"train": 3.5, "renew": 4.0}
+
+
+def test_advance_outside_of_a_stage_is_not_reported() -> None:
+    events: list[tuple[str, int, int]] = []
+    Progress(lambda *event: events.append(event)).advance(1, 2)
+    assert events == []
