@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow browser check lint readme results kills test-mteb docs smoke fuzz audit sbom clean
+.PHONY: demo test test-slow browser check lint readme results kills test-mteb docs docs-generated smoke fuzz audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
@@ -17,12 +17,12 @@ test-slow: $(VENV)/installed-dev
 
 # Twenty runs, killed at twenty moments and taken up again; `make test` kills eight.
 kills: $(VENV)/installed-dev
-	RSTC_KILLS=20 $(BIN)/pytest tests/test_checkpoints.py -k killed
+	RSTC_KILLS=20 $(BIN)/pytest tests/training/test_killed_runs.py
 
 # With MTEB, which is too large to be among the development tools.
 test-mteb: $(VENV)/installed-dev
 	$(BIN)/pip install --quiet --editable '.[mteb]' --constraint constraints.txt
-	$(BIN)/pytest tests/test_for_mteb.py
+	$(BIN)/pytest tests/integrations/test_mteb.py
 
 # Chromium for the tests of the page, where it is missing.
 browser:
@@ -39,9 +39,13 @@ check: test
 readme: $(VENV)/installed
 	$(BIN)/python benchmarks/tables.py
 
-# The tables and the figures of the paper, from the runs in benchmarks/store.
+# The tables and the figures of the paper, from the runs in benchmarks/results/paper.
 results: $(VENV)/installed-dev readme
 	$(BIN)/rstc benchmark figures --out docs/figures
+
+# What the documentation and RSTC's signature repeat of the code: settings and commands.
+docs-generated: $(VENV)/installed
+	$(BIN)/python tools/generate_docs.py
 
 # The documentation as a site, in build/site; a warning is an error.
 docs: $(VENV)/installed-docs

@@ -1,7 +1,7 @@
-"""Train on some, label a stream of many: python examples/a_million_texts.py [HOW_MANY].
+"""Train on a sample and predict a stream of texts: python examples/a_million_texts.py [N_TEXTS].
 
-Memory does not grow with the number of texts: a piece is read, labelled and written at a time. On the command line it
-is `rstc predict run many.parquet --out labelled.parquet`.
+Memory does not grow with the number of texts: one batch at a time is read, predicted and written. The same on the
+command line: `rstc predict run many.parquet --out labelled.parquet`.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ import pyarrow.parquet as pq
 from rstc import RSTC
 
 WORDS = {"parcel": ["late", "lost", "courier", "depot"], "password": ["reset", "login", "locked", "code"]}
-ROWS_A_PIECE = 10_000
+BATCH_ROWS = 10_000
 
 
-def made_up(size: int, rng: np.random.Generator) -> list[str]:
-    """Return texts of three words."""
+def make_texts(size: int, rng: np.random.Generator) -> list[str]:
+    """Make texts of three words."""
     topics = rng.choice(list(WORDS), size)
     return [f"{topic} {' '.join(rng.choice(WORDS[topic], 2))}" for topic in topics]
 
 
 def main() -> None:
-    """Write many texts, train on a sample, and label all of them piece by piece."""
-    many, rng = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, np.random.default_rng(0)
+    """Write many texts, train on others of the same kind, and predict all of them batch by batch."""
+    n_texts, rng = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, np.random.default_rng(0)
     with pq.ParquetWriter("many.parquet", pa.schema([("text", pa.string())])) as file:
-        for start in range(0, many, ROWS_A_PIECE):
-            file.write_table(pa.table({"text": made_up(min(ROWS_A_PIECE, many - start), rng)}))
+        for start in range(0, n_texts, BATCH_ROWS):
+            file.write_table(pa.table({"text": make_texts(min(BATCH_ROWS, n_texts - start), rng)}))
 
-    model = RSTC(2, random_state=0).fit(made_up(1000, rng))
-    done = 0
+    model = RSTC(2, random_state=0).fit(make_texts(1000, rng))
+    n_done = 0
     with pq.ParquetFile("many.parquet") as source:
         schema = model.predict_batch(pa.table({"text": ["late parcel"]})).schema
         with pq.ParquetWriter("labelled.parquet", schema) as target:
-            for batch in source.iter_batches(ROWS_A_PIECE):
+            for batch in source.iter_batches(BATCH_ROWS):
                 target.write_table(model.predict_batch(pa.Table.from_batches([batch])))
-                done += len(batch)
-                print(f"\r{done:,} texts", end="", flush=True)
+                n_done += len(batch)
+                print(f"\r{n_done:,} texts", end="", flush=True)
     print(f", {Path('labelled.parquet').stat().st_size / 1e6:.1f} MB")
 
 

@@ -1,4 +1,4 @@
-"""From a CSV to clusters, their names, and labels for new texts: python examples/cluster_a_csv.py [FILE COLUMN]."""
+"""Cluster a CSV file, print cluster names, and predict new texts: python examples/cluster_a_csv.py [FILE COLUMN]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rstc import RSTC
 
 
 def main() -> None:
-    """Cluster a column of a CSV."""
+    """Cluster a column of a CSV file."""
     if len(sys.argv) == 3:
         texts = pd.read_csv(sys.argv[1])[sys.argv[2]]
     else:
@@ -23,7 +23,7 @@ def main() -> None:
         print(f"{cluster:>3}  {row['size']:>4}  {row['name']:<40}  {row['typical'][0]}")
 
     doubtful = model.to_frame().nsmallest(3, "confidence")
-    print("\nLook at these yourself:")
+    print("\nLeast confident, to check by hand:")
     print(doubtful[["cluster", "confidence", "text"]].to_string())
 
     new = ["where is my parcel", "the app crashes again"]

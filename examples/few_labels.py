@@ -1,6 +1,6 @@
-"""What you know of a few texts helps with the others: python examples/few_labels.py.
+"""Partial labels: python examples/few_labels.py.
 
-Here the topics of one text in ten are known, and one topic is not known at all: it is found.
+The topics of one text in ten are known. No text of one topic is labelled; its cluster is found without labels.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from rstc.metrics import evaluate
 
 
 def main() -> None:
-    """Cluster the sample with and without what is known."""
+    """Cluster the sample with and without partial labels."""
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
         table = pd.read_csv(sample)
-    asked = np.random.default_rng(0).random(len(table)) < 0.1
-    hidden = table["topic"].value_counts().index[2]
-    known = table["topic"].where(asked & (table["topic"] != hidden))  # missing: not known
+    is_labelled = np.random.default_rng(0).random(len(table)) < 0.1
+    unlabelled_topic = table["topic"].value_counts().index[2]
+    partial_labels = table["topic"].where(is_labelled & (table["topic"] != unlabelled_topic))  # missing: not known
 
     truth = table["topic"].tolist()
-    for name, y in (("nothing", None), ("a tenth", known)):
+    for name, y in (("without labels", None), ("with partial labels", partial_labels)):
         model = RSTC(10, random_state=0).fit(table["text"], y)
-        print(f"knowing {name}: {evaluate(truth, model.labels_.tolist()).acc:.0%} are where they belong")
-    print("clusters by the names you gave:", model.classes_)
+        print(f"{name}: ACC {evaluate(truth, model.labels_.tolist()).acc:.0%}")
+    print("known class of each cluster:", model.classes_)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """SAOTClustering as BERTopic's cluster model: python examples/inside_bertopic.py (needs bertopic).
 
-BERTopic keeps its words, its pictures and its topics over time; every text gets a topic, and rare ones survive.
+BERTopic still provides topic words, figures and topics over time. Every text gets a topic, and rare topics are kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     embeddings = encoder.embed(encoder.tokenize(texts)).numpy()
     topics = BERTopic(
         hdbscan_model=SAOTClustering(10, unit_length=True, random_state=0),
-        umap_model=BaseDimensionalityReduction(),  # it needs no reduction
+        umap_model=BaseDimensionalityReduction(),  # SAOTClustering needs no dimensionality reduction
     )
     topics.fit_transform(texts, embeddings=embeddings)
     print(topics.get_topic_info()[["Topic", "Count", "Name"]].to_string(index=False))

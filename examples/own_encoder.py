@@ -1,6 +1,6 @@
 """Another encoder: python examples/own_encoder.py [FOLDER_OR_HUB_NAME].
 
-Any Sentence-Transformers model will do, as a folder, a hub name or an object; one of your language, or of your field.
+Any Sentence-Transformers model can be used, given as a folder, a hub name or an object: for your language or domain.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import sys
 from sentence_transformers import SentenceTransformer
 
 from rstc import RSTC
-from rstc.representation.loading import embedded_folder
+from rstc.representation.loading import get_bundled_folder
 
 TEXTS = ["parcel is late", "courier lost my parcel", "parcel not here yet", "reset my password", "password is wrong"]
 TEXTS += ["cannot log in with my password", "refund please", "where is my refund", "no refund yet"]
 
 
 def main() -> None:
-    """Cluster a few texts by an encoder of one's own."""
-    name = sys.argv[1] if len(sys.argv) > 1 else str(embedded_folder())
+    """Cluster a few texts with another encoder."""
+    name = sys.argv[1] if len(sys.argv) > 1 else str(get_bundled_folder())
     encoder = SentenceTransformer(name, device="cpu")
-    # "model" keeps the pooling that the encoder was trained with; one layer learns from the texts.
+    # "model" keeps the pooling that the encoder was trained with; one layer is trained on the texts.
     model = RSTC(3, encoder=encoder, pooling="model", trainable_layers=1, random_state=0).fit(TEXTS)
     print(model.to_frame()[["cluster", "text"]].sort_values("cluster").to_string(index=False))
 
