@@ -1,4 +1,4 @@
-"""Draw docs/figures/eps2.png: what eps2 does to the sizes of clusters, on predictions that are made up."""
+"""Draw docs/figures/eps2.png: the effect of eps2 on cluster sizes, for synthetic predictions."""
 
 from __future__ import annotations
 
