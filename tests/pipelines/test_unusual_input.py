@@ -58,7 +58,6 @@ def test_text_of_ten_megabytes_is_clustered(
     assert (tmp_path / "run/report.html").stat().st_size < 2 * 10**6, "the page shows the beginning of it"
 
 
-@pytest.mark.usefixtures("few_head_steps")
 def test_there_may_be_as_many_clusters_as_texts(
     quick: Quick, texts_and_topics: tuple[list[str], list[str]], tmp_path: Path
 ) -> None:
