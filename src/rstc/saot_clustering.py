@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rstc.config import Config
 from rstc.errors import InputError
 from rstc.pseudo_labels.crossfit import EMBEDDING_WEIGHT, fit_shrunk_lda
+from rstc.pseudo_labels.features import EMBEDDING, TextFeatures
 from rstc.pseudo_labels.initialization import InitializationSettings, find_initial_labels
 from rstc.pseudo_labels.transport.saot import saot, semi_relaxed_transport
 
@@ -43,7 +44,7 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
         The number of clusters, C.
     unit_length : bool, default=False
         Whether to compare directions of points, as cosine similarity does, rather than positions.
-    start : {"auto", "kmeans", "linkage"}, default="auto"
+    start : {"auto", "kmeans", "spectral", "linkage"}, default="auto"
         How the first labels are found: "kmeans" suits even cluster sizes, "linkage" uneven ones; "auto" tries both.
     neighbours : int, default=10
         Number of nearest points, itself included, that a point is averaged over; 0: no averaging.
@@ -215,6 +216,7 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
             swaps=True,
             unit_length=True,
             words=0.0,
+            static=0.0,
             neighbours=self.neighbours,
             rounds=self.rounds,
             eps1=self.eps1,
@@ -222,7 +224,7 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
         )
         if C == 1:
             return np.zeros(len(U), dtype=np.int64), settings.choose_eps2(np.array([len(U)]))
-        initial = find_initial_labels(U.astype(np.float32), None, C, settings, rng)
+        initial = find_initial_labels(TextFeatures({EMBEDDING: U.astype(np.float32)}), C, settings, rng)
         return initial.labels, initial.eps2
 
     def _set_statistics(self, statistics: _SufficientStatistics) -> None:

@@ -1,11 +1,12 @@
-"""Word features: TF-IDF and its truncated SVD."""
+"""Feature sets: TF-IDF and its truncated SVD, mixes, neighbours and points."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
-from rstc.pseudo_labels.features import combine_features, compute_lsa, compute_tfidf
+from rstc.pseudo_labels.features import TextFeatures, WordFeatures, compute_lsa, compute_tfidf
 
 TEXTS = ["late parcel", "parcel lost", "parcel where", "refund wanted", "refund now", "money refund"]
 
@@ -34,7 +35,34 @@ def test_lsa_brings_texts_that_share_words_together() -> None:
     assert similarity[:3, :3].min() > similarity[:3, 3:6].max()
 
 
-def test_combined_features_weigh_words_beside_embeddings() -> None:
-    E, lsa = np.array([[1.0, 0.0]], dtype=np.float32), np.array([[1.0]], dtype=np.float32)
-    assert combine_features(E, lsa, 0.75, None) == pytest.approx(np.array([[0.8, 0.0, 0.6]]))
-    assert combine_features(E, None, 0.75, None) is E
+def _make_features() -> TextFeatures:
+    E = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
+    static = np.array([[1, 0], [0, 1], [1, 0]], dtype=np.float32)
+    lsa = np.array([[1], [0], [1]], dtype=np.float32)
+    return TextFeatures({"embedding": E, "static": static}, WordFeatures(csr_matrix(lsa), lsa))
+
+
+def test_points_weigh_feature_sets_beside_the_embedding() -> None:
+    features = _make_features()
+    assert features.build_points({"words": 0.75}, None)[0] == pytest.approx([0.8, 0.0, 0.6])
+    assert features.build_points({"static": 1.0}, None)[0] == pytest.approx([0.5**0.5, 0, 0.5**0.5, 0])
+    assert features.build_points({}, None) is features.embedding
+
+
+def test_points_are_averaged_over_neighbours() -> None:
+    points = _make_features().build_points({}, np.array([[0, 2], [1, 0], [2, 2]]))
+    assert points == pytest.approx(np.array([[0.5**0.5, 0.5**0.5], [1, 0], [0, 1]]))
+
+
+@pytest.mark.parametrize(("mix", "expected"), [({}, 1), ({"static": 2.0}, 2), ({"words": 2.0}, 2)])
+def test_neighbours_follow_the_weights(mix: dict[str, float], expected: int) -> None:
+    assert _make_features().find_neighbours(mix, 2)[0].tolist() == [0, expected]
+
+
+def test_selection_keeps_the_rows_of_all_feature_sets() -> None:
+    selected = _make_features().select(np.array([2]))
+    assert selected.names == ("embedding", "static", "words")
+    assert selected.embedding.tolist() == [[0, 1]]
+    assert selected.dense["static"].tolist() == [[1, 0]]
+    assert selected.words is not None
+    assert selected.words.lsa.tolist() == [[1]]

@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 from rstc import RSTC
 from rstc.pipelines.cluster import cluster_file
 from rstc.pseudo_labels.cluster_count import Candidate, ClusterCount, cluster_count_from_dict
+from rstc.pseudo_labels.features import TextFeatures
 from rstc.pseudo_labels.n_clusters import _choose_count, _rank_peaks, estimate_n_clusters, squared_silhouette
 
 
@@ -25,7 +26,7 @@ def make_blobs(sizes: list[int], spread: float = 0.05, seed: int = 0) -> np.ndar
 
 
 def estimate(E: np.ndarray, low: int = 2, high: int | None = None, seed: int = 0) -> ClusterCount:
-    return estimate_n_clusters(E, None, 0.0, (low, high), np.random.default_rng(seed))
+    return estimate_n_clusters(TextFeatures({"embedding": E}), {}, (low, high), np.random.default_rng(seed))
 
 
 def make_curve(*scores: float) -> list[Candidate]:

@@ -7,7 +7,8 @@ import pytest
 from sklearn.preprocessing import normalize
 
 from rstc.numerics.nearest import nearest_neighbours
-from rstc.pseudo_labels.neighbours import average_over_neighbours, neighbour_nmi
+from rstc.pseudo_labels.features import average_over_neighbours
+from rstc.pseudo_labels.neighbours import neighbour_nmi
 
 
 def test_averages_over_neighbours_have_length_one() -> None:

@@ -3,10 +3,10 @@
 A network that was trained on a text's label reproduces it, so a transport of its predictions changes nothing. Here the
 predictions for a text come from models that were fitted to the labels of other texts:
 
-1. Texts are split into folds. For each fold, two models are fitted to the soft labels Q of the other folds: shrunk
-   linear discriminant analysis (LDA) on the embeddings, and multinomial naive Bayes on TF-IDF. Priors are uniform,
+1. Texts are split into folds. For each fold, models are fitted to the soft labels Q of the other folds: shrunk linear
+   discriminant analysis (LDA) on each dense feature set, and multinomial naive Bayes on TF-IDF. Priors are uniform,
    because the transport estimates the class sizes.
-2. P = softmax(w_e LDA logits + w_x naive Bayes log-probabilities), then averaged with the P of the text's neighbours.
+2. P = softmax(sum of the weighted logits), then averaged with the P of the text's neighbours.
 3. SAOT turns P into a plan, and N times the plan is the next round's Q.
 """
 
@@ -20,38 +20,20 @@ from scipy.sparse import csr_matrix
 from scipy.special import log_softmax, softmax
 
 from rstc.pseudo_labels.constraints import UNLABELLED
-from rstc.pseudo_labels.neighbours import sum_over_neighbours
+from rstc.pseudo_labels.features import EMBEDDING, TextFeatures, sum_over_neighbours
 from rstc.pseudo_labels.transport.saot import Transport, saot
 
 N_FOLDS = 3
 MIN_SHRINKAGE = 0.1  # of the covariance towards a sphere; higher if there are few texts for its dimensions
 WORD_SMOOTHING = 0.1  # added to the count of each word in each class
-# Both models are overconfident, because they treat dependent features as independent, so their logits are scaled down.
+# The models are overconfident, because they treat dependent features as independent, so their logits are scaled down.
 EMBEDDING_WEIGHT = 0.2
+OTHER_DENSE_WEIGHT = 0.1  # static vectors and a user's own features
 WORD_WEIGHT = 0.5
 NEIGHBOUR_WEIGHT = 0.7  # of the neighbours' mean probabilities; that of the text's own is 0.3
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Features:
-    """The features that the models of a round are fitted to.
-
-    Attributes
-    ----------
-    E : (N, D) array
-        Embeddings of length one.
-    tfidf : (N, V) sparse matrix or None
-        TF-IDF with rows of length one; None: no naive Bayes.
-    neighbours : (N, k) array or None
-        Neighbours of each text, itself included; None: predictions are not averaged.
-    """
-
-    E: Floats
-    tfidf: csr_matrix | None
-    neighbours: Ints | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +59,8 @@ class CrossFitResult:
 
 
 def crossfit(
-    features: Features,
+    features: TextFeatures,
+    neighbours: Ints | None,
     labels: Ints,
     n_clusters: int,
     eps1: float,
@@ -90,8 +73,10 @@ def crossfit(
 
     Parameters
     ----------
-    features : Features
-        Embeddings, words and neighbours of the texts.
+    features : TextFeatures
+        The feature sets of the texts.
+    neighbours : (N, k) array or None
+        Neighbours of each text, itself included; None: predictions are not averaged.
     labels : (N,) array
         Labels to begin with.
     n_clusters : int
@@ -118,7 +103,7 @@ def crossfit(
     potentials, accuracy = None, None
     for _ in range(rounds):
         folds = rng.permutation(N) % min(N_FOLDS, N)
-        P = predict_out_of_fold(features, Q, folds)  # (N, C)
+        P = predict_out_of_fold(features, neighbours, Q, folds)  # (N, C)
         if given_Q is not None and partial_labels is not None:
             accuracy = float((P[labelled].argmax(1) == partial_labels[labelled]).mean())
             P[labelled] = given_Q
@@ -133,13 +118,15 @@ def crossfit(
     return CrossFitResult(labels, transport, float((P.argmax(1) == labels).mean()), accuracy)
 
 
-def predict_out_of_fold(features: Features, Q: Floats, folds: Ints) -> Floats:
+def predict_out_of_fold(features: TextFeatures, neighbours: Ints | None, Q: Floats, folds: Ints) -> Floats:
     """Predict each text's class with models that were fitted to the other folds.
 
     Parameters
     ----------
-    features : Features
-        Embeddings, words and neighbours of the texts.
+    features : TextFeatures
+        The feature sets of the texts.
+    neighbours : (N, k) array or None
+        Neighbours of each text, itself included.
     Q : (N, C) array
         Soft labels.
     folds : (N,) array
@@ -151,22 +138,26 @@ def predict_out_of_fold(features: Features, Q: Floats, folds: Ints) -> Floats:
         Class probabilities; no row depends on the labels of its text's fold.
     """
     P = np.empty_like(Q)
-    lda = _fit_lda_per_fold(features.E, Q, folds)
-    naive_bayes = None if features.tfidf is None else _fit_naive_bayes_per_fold(features.tfidf, Q, folds)
-    for fold, rows in enumerate(_split_rows(folds)):
+    models = {name: fit_lda_per_fold(matrix, Q, folds) for name, matrix in features.dense.items()}
+    naive_bayes = fit_naive_bayes_per_fold(features.words.tfidf, Q, folds) if features.words else None
+    for fold, rows in enumerate(split_rows(folds)):
         # Neighbours in other folds are predicted by this fold's models, too, because the models of their own folds were
         # fitted to the labels of these rows.
-        needed = rows if features.neighbours is None else np.unique(features.neighbours[rows])
-        weights, bias = lda[fold]
-        logits = EMBEDDING_WEIGHT * (features.E[needed] @ weights - bias)
-        if features.tfidf is not None and naive_bayes is not None:
-            logits += WORD_WEIGHT * log_softmax(features.tfidf[needed] @ naive_bayes[fold], axis=1)
+        needed = rows if neighbours is None else np.unique(neighbours[rows])
+        logits = np.zeros((len(needed), Q.shape[1]), dtype=np.float32)
+        for name, matrix in features.dense.items():
+            weights, bias = models[name][fold]
+            logits += (EMBEDDING_WEIGHT if name == EMBEDDING else OTHER_DENSE_WEIGHT) * (
+                matrix[needed] @ weights - bias
+            )
+        if features.words and naive_bayes:
+            logits += WORD_WEIGHT * log_softmax(features.words.tfidf[needed] @ naive_bayes[fold], axis=1)
         predictions = softmax(logits, axis=1)  # (needed, C)
         P[rows] = predictions[np.searchsorted(needed, rows)]
-        if features.neighbours is not None:
-            neighbours = np.searchsorted(needed, features.neighbours[rows])
+        if neighbours is not None:
+            positions = np.searchsorted(needed, neighbours[rows])
             P[rows] *= 1 - NEIGHBOUR_WEIGHT
-            P[rows] += NEIGHBOUR_WEIGHT / neighbours.shape[1] * sum_over_neighbours(predictions, neighbours)
+            P[rows] += NEIGHBOUR_WEIGHT / positions.shape[1] * sum_over_neighbours(predictions, positions)
     return P
 
 
@@ -222,12 +213,12 @@ def fit_shrunk_lda(
     return weights.astype(np.float32), bias.astype(np.float32)
 
 
-def _fit_lda_per_fold(E: Floats, Q: Floats, folds: Ints) -> list[tuple[Floats, Floats]]:
+def fit_lda_per_fold(E: Floats, Q: Floats, folds: Ints) -> list[tuple[Floats, Floats]]:
     """Fit LDA without each fold: weights (D, C) and bias (C,).
 
     Its sufficient statistics are sums over texts, so that leaving a fold out is a subtraction.
     """
-    parts = _split_rows(folds)
+    parts = split_rows(folds)
     sizes = np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts])  # (folds, C)
     sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
     scatters = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, D, D)
@@ -238,9 +229,9 @@ def _fit_lda_per_fold(E: Floats, Q: Floats, folds: Ints) -> list[tuple[Floats, F
     ]
 
 
-def _fit_naive_bayes_per_fold(tfidf: csr_matrix, Q: Floats, folds: Ints) -> list[Floats]:
+def fit_naive_bayes_per_fold(tfidf: csr_matrix, Q: Floats, folds: Ints) -> list[Floats]:
     """Fit naive Bayes without each fold: the log-likelihoods of words, (V, C)."""
-    counts = [np.asarray(tfidf[rows].T @ Q[rows]) for rows in _split_rows(folds)]  # (V, C) each
+    counts = [np.asarray(tfidf[rows].T @ Q[rows]) for rows in split_rows(folds)]  # (V, C) each
     total = sum(counts)
     log_likelihoods = []
     for fold_counts in counts:
@@ -249,6 +240,6 @@ def _fit_naive_bayes_per_fold(tfidf: csr_matrix, Q: Floats, folds: Ints) -> list
     return log_likelihoods
 
 
-def _split_rows(folds: Ints) -> list[Ints]:
+def split_rows(folds: Ints) -> list[Ints]:
     """Return the rows of each fold."""
     return [np.flatnonzero(folds == fold) for fold in range(folds.max() + 1)]

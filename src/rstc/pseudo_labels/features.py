@@ -1,9 +1,12 @@
-"""Text features beside the embedding: TF-IDF, its truncated SVD (latent semantic analysis, LSA), and both combined."""
+"""The feature sets of texts (embedding, static word vectors, words, a user's own array) and their weighted mixes.
+
+Words are TF-IDF; where points are needed, they are reduced by truncated SVD (latent semantic analysis, LSA).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +15,18 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels.neighbours import average_over_neighbours
+from rstc.numerics.nearest import nearest_neighbours
 
 LSA_DIMENSIONS = 200
 
+EMBEDDING = "embedding"
+STATIC = "static"
+WORDS = "words"
+CUSTOM = "features"
+
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Mix = Mapping[str, float]  # weight of each feature set; that of the embedding is 1
 
 
 @dataclass(frozen=True)
@@ -34,7 +44,7 @@ class WordFeatures:
     tfidf: csr_matrix
     lsa: Floats
 
-    def select(self, rows: NDArray[np.int64]) -> WordFeatures:
+    def select(self, rows: Ints) -> WordFeatures:
         """Return the features of some of the texts."""
         return WordFeatures(self.tfidf[rows], self.lsa[rows])
 
@@ -71,28 +81,97 @@ def compute_lsa(tfidf: csr_matrix, rng: np.random.Generator) -> Floats:
         return np.asarray(normalize(svd.fit_transform(tfidf)), dtype=np.float32)
 
 
-def combine_features(E: Floats, lsa: Floats | None, word_weight: float, neighbours: NDArray[np.int64] | None) -> Floats:
-    """Concatenate embeddings and word features, each averaged over the neighbours, to the points to be clustered.
+@dataclass(frozen=True)
+class TextFeatures:
+    """The feature sets of N texts.
 
-    Parameters
+    Attributes
     ----------
-    E : (N, D) array
-        Embeddings of length one.
-    lsa : (N, T) array or None
-        Word features; None: the embeddings alone.
-    word_weight : float
-        Weight of the words; that of the embeddings is 1.
-    neighbours : (N, k) array or None
-        Neighbours of each text, the text itself included; None: nothing is averaged.
-
-    Returns
-    -------
-    (N, D + T) array
-        Points of length one.
+    dense : dict of (N, D) arrays
+        Feature sets by name, the embedding first; each row has length one or is zero.
+    words : WordFeatures or None
+        TF-IDF and LSA; None: words are not used.
     """
-    if lsa is None and neighbours is None:
-        return E
-    weighted = [(1.0, E)] if lsa is None else [(1.0, E), (word_weight, lsa)]
-    if neighbours is not None:
-        weighted = [(weight, average_over_neighbours(features, neighbours)) for weight, features in weighted]
-    return np.asarray(normalize(np.hstack([weight * features for weight, features in weighted])), dtype=np.float32)
+
+    dense: dict[str, Floats]
+    words: WordFeatures | None = None
+
+    def __len__(self) -> int:
+        return len(self.embedding)
+
+    @property
+    def embedding(self) -> Floats:
+        """The embeddings, (N, D)."""
+        return self.dense[EMBEDDING]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the feature sets."""
+        return (*self.dense, *([WORDS] if self.words else []))
+
+    def select(self, rows: Ints) -> TextFeatures:
+        """Return the features of some of the texts."""
+        return TextFeatures(
+            {name: matrix[rows] for name, matrix in self.dense.items()}, self.words and self.words.select(rows)
+        )
+
+    def replace_embedding(self, E: Floats) -> TextFeatures:
+        """Return the features with another embedding (N, D)."""
+        return replace(self, dense={**self.dense, EMBEDDING: E})
+
+    def find_neighbours(self, mix: Mix, k: int) -> Ints:
+        """Find the k most similar texts of each text, itself included, (N, k).
+
+        The similarity is the mean of the cosines of the feature sets, weighted by the squares of their weights, as in
+        the inner product of concatenated features.
+        """
+        word_weight = mix.get(WORDS, 0.0) if self.words else 0.0
+        squares = 1 + sum(mix.get(name, 0.0) ** 2 for name in self.dense if name != EMBEDDING)
+        tfidf = self.words.tfidf if self.words and word_weight else None
+        return nearest_neighbours(
+            self._concatenate(mix, lsa=False), tfidf, k, word_weight**2 / (squares + word_weight**2)
+        )
+
+    def build_points(self, mix: Mix, neighbours: Ints | None) -> Floats:
+        """Concatenate the weighted feature sets to the points to be clustered.
+
+        Parameters
+        ----------
+        mix : mapping of str to float
+            Weight of each feature set; one that is missing has none.
+        neighbours : (N, k) array or None
+            Neighbours of each text, the text itself included, that its point is averaged over; None: nothing is.
+
+        Returns
+        -------
+        (N, D) array
+            Points of length one.
+        """
+        points = self._concatenate(mix, lsa=True)
+        return points if neighbours is None else average_over_neighbours(points, neighbours)
+
+    def _concatenate(self, mix: Mix, lsa: bool) -> Floats:
+        """Concatenate the dense feature sets, and words reduced by LSA, with their weights, at length one."""
+        weighted = [(1.0 if name == EMBEDDING else mix.get(name, 0.0), matrix) for name, matrix in self.dense.items()]
+        if lsa and self.words:
+            weighted.append((mix.get(WORDS, 0.0), self.words.lsa))
+        used = [(weight, matrix) for weight, matrix in weighted if weight]
+        if len(used) == 1:
+            return used[0][1]
+        return np.asarray(normalize(np.hstack([weight * matrix for weight, matrix in used])), dtype=np.float32)
+
+
+def sum_over_neighbours(values: Floats, neighbours: Ints) -> Floats:
+    """Sum rows of values (n, D) over the neighbours (N, k) of each text, (N, D).
+
+    One column of neighbours is added at a time, because indexing with all at once would take k times the memory.
+    """
+    total = values[neighbours[:, 0]]
+    for column in neighbours.T[1:]:
+        total += values[column]
+    return total
+
+
+def average_over_neighbours(points: Floats, neighbours: Ints) -> Floats:
+    """Average points (N, D) over the neighbours (N, k) of each text and scale to length one."""
+    return np.asarray(normalize(sum_over_neighbours(points, neighbours), copy=False))

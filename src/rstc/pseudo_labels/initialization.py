@@ -1,35 +1,49 @@
-"""Initial labels for balanced and imbalanced data: the better of k-means and average linkage.
+"""Initial labels: which feature sets to use, and which clustering algorithm, decided by the texts.
 
-Points are embeddings and word features, averaged over neighbours (`features.combine_features`). k-means finds clusters
-of similar sizes in them, average linkage clusters of very different sizes. Both are improved by cross-fitted rounds
-(`crossfit`), and the labels with the higher neighbour NMI are kept.
+Candidates are the combinations of a mix of feature sets (the embedding with static word vectors and words at different
+weights) and a start: k-means, which finds clusters of similar sizes, or average linkage, which finds clusters of very
+different sizes. Points are averaged over neighbours before they are clustered. The candidate on which the feature sets
+agree best (`agreement`) is chosen, and its labels are improved by cross-fitted rounds (`crossfit`). With many texts,
+the choice is made on a random sample.
 
-When labels are updated after training, k-means is compared with the previous labels instead. Average linkage is not run
-again: it is so sensitive to its first merges that a second run would change more labels than training has.
+With a single feature set there is no second opinion. Then average linkage is chosen where it is stable: where two
+random samples of the texts get the same clusters.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
-from rstc.numerics.nearest import nearest_neighbours
+from rstc.pseudo_labels.agreement import Agreement, measure_agreement
 from rstc.pseudo_labels.constraints import align_with_partial_labels, fit_constrained_kmeans
-from rstc.pseudo_labels.crossfit import Features, crossfit
-from rstc.pseudo_labels.features import WordFeatures, combine_features
+from rstc.pseudo_labels.crossfit import crossfit
+from rstc.pseudo_labels.features import CUSTOM, EMBEDDING, STATIC, WORDS, Mix, TextFeatures
 from rstc.pseudo_labels.kmeans import fit_kmeans, fit_kmeans_with_swaps
 from rstc.pseudo_labels.linkage import cluster_by_linkage
 from rstc.pseudo_labels.neighbours import neighbour_nmi
+from rstc.pseudo_labels.spectral import embed_neighbour_graph
 from rstc.pseudo_labels.transport.marginals import suggest_eps2
 
 logger = logging.getLogger("rstc")
 
-DEFAULT_NEIGHBOURS = 10  # for neighbour NMI if points are not averaged over neighbours
-MIN_LINKAGE_GAIN = 0.005  # in neighbour NMI over k-means: sizes are taken as balanced unless there is evidence
+STARTS = ("kmeans", "linkage")  # that "auto" compares; "spectral" is for users who know that it fits
+WEIGHTS = {STATIC: (0.0, 1.0), CUSTOM: (0.0, 1.0), WORDS: (0.0, 0.5, 1.0)}  # that "auto" tries
+UNDECIDED_WEIGHTS = {STATIC: 1.0, CUSTOM: 1.0, WORDS: 0.5}  # where no candidates are compared
+SAMPLE_SIZE = 4000  # texts on which candidates are compared
+SAMPLE_TEXTS_PER_CLUSTER = 25
+COMPARISON_KMEANS_STARTS = 4
+GRAPH_NEIGHBOURS = 16  # of the spectral start, the text itself included
+SIMILAR_STARTS_NEIGHBOURS = 10  # for neighbour NMI if points are not averaged over neighbours
+STABLE_ARI = 0.945  # of linkage on two samples, for a single feature set
+STABILITY_SAMPLES = 3
+STABILITY_SHARE = 0.8
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -42,15 +56,17 @@ class InitializationSettings:
     Attributes
     ----------
     start : str
-        "kmeans", "linkage", or "auto" to try both.
+        "kmeans", "linkage", "spectral", or "auto" to compare the first two.
     kmeans_starts : int
         Number of runs of k-means, of which the best is kept.
     swaps : bool
         Whether k-means is improved by swaps.
     unit_length : bool
         Whether embeddings are scaled to length one.
-    words : float
-        Weight of the words; that of the embeddings is 1. 0: no words.
+    words : float or "auto"
+        Weight of the words; that of the embeddings is 1. 0: no words. "auto" compares several.
+    static : float or "auto"
+        Weight of the static word vectors.
     neighbours : int
         Number of neighbours, the text itself included, that a point is averaged over; 0: none.
     rounds : int
@@ -65,7 +81,8 @@ class InitializationSettings:
     kmeans_starts: int
     swaps: bool
     unit_length: bool
-    words: float
+    words: float | str
+    static: float | str
     neighbours: int
     rounds: int
     eps1: float
@@ -74,11 +91,43 @@ class InitializationSettings:
     @property
     def is_plain_kmeans(self) -> bool:
         """Whether labels are those of k-means on the embeddings, as in the paper."""
-        return self.start == "kmeans" and not (self.swaps or self.words or self.neighbours or self.rounds)
+        return self.start == "kmeans" and not (
+            self.swaps or self.words or self.static or self.neighbours or self.rounds
+        )
 
     def choose_eps2(self, sizes: Ints) -> float:
         """Return eps2 for clusters of these sizes, (C,)."""
         return suggest_eps2(sizes) if isinstance(self.eps2, str) else self.eps2
+
+    def list_mixes(self, names: tuple[str, ...]) -> list[dict[str, float]]:
+        """Return the mixes of these feature sets to compare."""
+        fixed = {WORDS: self.words, STATIC: self.static, CUSTOM: "auto"}
+        others = [name for name in names if name != EMBEDDING]
+        weights = [WEIGHTS[name] if isinstance(weight := fixed[name], str) else (float(weight),) for name in others]
+        return [dict(zip(others, combination, strict=True)) for combination in product(*weights)]
+
+    def list_starts(self) -> list[str]:
+        """Return the starts to compare."""
+        return list(STARTS) if self.start == "auto" else [self.start]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mix of feature sets with a start, and how well the feature sets agree on its clusters.
+
+    Attributes
+    ----------
+    start : str
+        "kmeans", "spectral" or "linkage".
+    mix : dict of float
+        Weight of each feature set beside the embedding.
+    agreement : Agreement or None
+        None if there was nothing to compare with.
+    """
+
+    start: str
+    mix: dict[str, float]
+    agreement: Agreement | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +139,7 @@ class InitialLabels:
     labels : (N,) array
         Cluster of each text.
     start : str
-        "kmeans", "linkage", "known" (k-means around the given classes), or "before" (the previous labels).
+        "kmeans", "spectral", "linkage", "known" (k-means around the given classes), or "before" (the previous labels).
     eps2 : float
         Weight of the penalty on class sizes.
     b : (C,) array
@@ -99,6 +148,10 @@ class InitialLabels:
         Share of texts whose out-of-fold prediction is their label; None without rounds.
     partial_label_accuracy : float or None
         Share of labelled texts whose out-of-fold prediction is the given label; None without partial labels.
+    mix : dict of float
+        Weight of each feature set beside the embedding.
+    candidates : tuple of Candidate
+        What was compared, the best first; empty if nothing was.
     """
 
     labels: Ints
@@ -107,33 +160,29 @@ class InitialLabels:
     b: NDArray[np.float64]
     agreement: float | None
     partial_label_accuracy: float | None = None
+    mix: dict[str, float] | None = None
+    candidates: tuple[Candidate, ...] = ()
 
 
 def find_initial_labels(
-    E: Floats,
-    words: WordFeatures | None,
+    features: TextFeatures,
     n_clusters: int,
     settings: InitializationSettings,
     rng: np.random.Generator,
-    previous: Ints | None = None,
     partial_labels: Ints | None = None,
 ) -> InitialLabels:
-    """Find labels of texts from their embeddings and words.
+    """Find labels of texts from their features.
 
     Parameters
     ----------
-    E : (N, D) array
-        Embeddings.
-    words : WordFeatures or None
-        TF-IDF and LSA of the texts; None: the embeddings alone.
+    features : TextFeatures
+        The feature sets of N texts.
     n_clusters : int
         Number of clusters.
     settings : InitializationSettings
         How to find labels.
     rng : numpy.random.Generator
-        Random numbers for k-means, linkage and folds.
-    previous : (N,) array or None
-        Previous labels, which are compared with those of the other starts.
+        Random numbers for samples, k-means, linkage and folds.
     partial_labels : (N,) array or None
         Given class of each text, `constraints.UNLABELLED` for texts without a label; class c becomes label c.
 
@@ -143,39 +192,128 @@ def find_initial_labels(
 
     >>> rng = np.random.default_rng(0)
     >>> E = np.repeat(np.eye(3, dtype=np.float32), 10, axis=0) + 0.1 * rng.random((30, 3), dtype=np.float32)
-    >>> settings = InitializationSettings("auto", 10, True, True, words=0, neighbours=5, rounds=2, eps1=0.5, eps2=0.1)
-    >>> initial = find_initial_labels(E, None, 3, settings, rng)
+    >>> settings = InitializationSettings(
+    ...     "auto", 10, True, True, words=0, static=0, neighbours=5, rounds=2, eps1=0.5, eps2=0.1
+    ... )
+    >>> initial = find_initial_labels(TextFeatures({"embedding": E}), 3, settings, rng)
     >>> sorted(np.bincount(initial.labels).tolist())
     [10, 10, 10]
     """
-    compare_starts = settings.start == "auto" or previous is not None or partial_labels is not None
-    search = _LabelSearch.prepare(E, words, n_clusters, settings, rng, compare_starts, partial_labels)
+    features = _scale_embedding(features, settings)
+    candidates = compare_candidates(features, n_clusters, settings, rng)
+    best = candidates[0]
+    search = LabelSearch.prepare(features, best.mix, n_clusters, settings, rng, partial_labels)
     if partial_labels is not None:
-        return search.choose_by_partial_labels(previous)
-    if previous is not None:
-        return search.choose_previous_or_kmeans(previous)
-    return search.choose_kmeans_or_linkage() if settings.start == "auto" else search.run(settings.start)
+        return search.choose_by_partial_labels(settings.list_starts())
+    return search.improve(best.start, search.cluster(best.start), candidates if best.agreement else ())
+
+
+def improve_labels(
+    features: TextFeatures,
+    labels: Ints,
+    n_clusters: int,
+    mix: Mix | None,
+    settings: InitializationSettings,
+    rng: np.random.Generator,
+    partial_labels: Ints | None = None,
+) -> InitialLabels:
+    """Improve previous labels by cross-fitted rounds in another space.
+
+    Parameters
+    ----------
+    features : TextFeatures
+        The feature sets of N texts, with their present embedding.
+    labels : (N,) array
+        Previous labels.
+    n_clusters : int
+        C.
+    mix : mapping or None
+        Weight of each feature set beside the embedding; None: `UNDECIDED_WEIGHTS`.
+    settings : InitializationSettings
+        How to find labels.
+    rng : numpy.random.Generator
+        Random numbers for folds.
+    partial_labels : (N,) array or None
+        Given class of each text.
+
+    Returns
+    -------
+    InitialLabels
+    """
+    features = _scale_embedding(features, settings)
+    if mix is None:
+        mix = {name: UNDECIDED_WEIGHTS[name] for name in features.names if name != EMBEDDING}
+    search = LabelSearch.prepare(features, mix, n_clusters, settings, rng, partial_labels)
+    return search.improve("before", labels)
+
+
+def compare_candidates(
+    features: TextFeatures, n_clusters: int, settings: InitializationSettings, rng: np.random.Generator
+) -> tuple[Candidate, ...]:
+    """Compare mixes and starts.
+
+    Parameters
+    ----------
+    features : TextFeatures
+        The feature sets of N texts; the embedding has rows of length one.
+    n_clusters : int
+        Number of clusters.
+    settings : InitializationSettings
+        Which mixes and starts to compare.
+    rng : numpy.random.Generator
+        Random numbers for the sample, k-means, linkage and folds.
+
+    Returns
+    -------
+    tuple of Candidate
+        The best first.
+    """
+    mixes, starts = settings.list_mixes(features.names), settings.list_starts()
+    if len(mixes) == len(starts) == 1:
+        return (Candidate(starts[0], mixes[0]),)
+    size = max(SAMPLE_SIZE, SAMPLE_TEXTS_PER_CLUSTER * n_clusters)
+    if len(features) > size:
+        features = features.select(np.sort(rng.choice(len(features), size, replace=False)))
+    if len(features.names) == 1:
+        search = LabelSearch.prepare(features, mixes[0], n_clusters, settings, rng)
+        return (Candidate("linkage" if search.is_linkage_stable() else "kmeans", mixes[0]),)
+    settings = replace(settings, kmeans_starts=min(settings.kmeans_starts, COMPARISON_KMEANS_STARTS))
+    scored: list[tuple[float, Candidate]] = []
+    for mix in mixes:
+        search = LabelSearch.prepare(features, mix, n_clusters, settings, rng)
+        for start in starts:
+            agreement = measure_agreement(features, search.cluster(start), n_clusters, rng)
+            scored.append((agreement.product, Candidate(start, mix, agreement)))
+            logger.info("%s with %s: agreement %.4f", start, mix, agreement.product)
+    scored.sort(key=lambda entry: -entry[0])
+    return tuple(candidate for _, candidate in scored)
 
 
 @dataclass(frozen=True)
-class _LabelSearch:
-    """Runs the starts, improves their labels and chooses between them.
+class LabelSearch:
+    """Clusters the points of one mix, and improves labels.
 
     Attributes
     ----------
+    features : TextFeatures
+        The feature sets of N texts.
+    mix : mapping
+        Weight of each feature set beside the embedding.
+    neighbours : (N, k) array
+        Neighbours of each text by the mix, itself included, most similar first.
+    averaged : (N, k) array or None
+        Those that points and predictions are averaged over; None: nothing is averaged.
     points : (N, D) array
         Points that k-means and linkage cluster.
-    features : Features
-        Features of the cross-fitted rounds.
-    neighbours : (N, k) array or None
-        Neighbours of each text for neighbour NMI.
     partial_labels : (N,) array or None
         Given class of each text.
     """
 
+    features: TextFeatures
+    mix: Mix
+    neighbours: Ints
+    averaged: Ints | None
     points: Floats
-    features: Features
-    neighbours: Ints | None
     n_clusters: int
     settings: InitializationSettings
     rng: np.random.Generator
@@ -184,103 +322,103 @@ class _LabelSearch:
     @classmethod
     def prepare(
         cls,
-        E: Floats,
-        words: WordFeatures | None,
+        features: TextFeatures,
+        mix: Mix,
         n_clusters: int,
         settings: InitializationSettings,
         rng: np.random.Generator,
-        compare_starts: bool,
-        partial_labels: Ints | None,
-    ) -> _LabelSearch:
-        """Find the neighbours and compute the points; comparing starts needs neighbours in any case."""
-        if settings.unit_length:
-            E = np.asarray(normalize(E), dtype=np.float32)
-        words = words if settings.words else None
-        tfidf, lsa = (words.tfidf, words.lsa) if words else (None, None)
+        partial_labels: Ints | None = None,
+    ) -> LabelSearch:
+        """Find the neighbours and compute the points."""
         # More neighbours than half a cluster of mean size would blur the small clusters.
-        k = min(settings.neighbours, max(len(E) // (2 * n_clusters), 1))
-        neighbours = averaged = None
-        if k or compare_starts:
-            word_weight = settings.words / (1 + settings.words)
-            neighbours = nearest_neighbours(E, tfidf, max(k or DEFAULT_NEIGHBOURS, 2), word_weight)
-            averaged = neighbours[:, :k] if k else None
-        points = combine_features(E, lsa, settings.words, averaged)
-        return cls(points, Features(E, tfidf, averaged), neighbours, n_clusters, settings, rng, partial_labels)
-
-    def run(self, start: str) -> InitialLabels:
-        """Cluster by "kmeans" or "linkage" and improve the labels."""
-        return self.improve(start, self.cluster(start))
+        k = min(settings.neighbours, max(len(features) // (2 * n_clusters), 1))
+        neighbours = features.find_neighbours(mix, max(k, GRAPH_NEIGHBOURS))
+        averaged = neighbours[:, :k] if k else None
+        points = features.build_points(mix, averaged)
+        return cls(features, mix, neighbours, averaged, points, n_clusters, settings, rng, partial_labels)
 
     def cluster(self, start: str) -> Ints:
-        """Cluster by "kmeans" or "linkage"; with partial labels, number the clusters after the classes."""
+        """Cluster by "kmeans", "spectral" or "linkage"; with partial labels, number the clusters after the classes."""
         if start == "linkage":
             labels = cluster_by_linkage(self.points, self.n_clusters, self.rng)
         else:
-            fit = fit_kmeans_with_swaps if self.settings.swaps else fit_kmeans
-            labels = fit(self.points, self.n_clusters, self.rng, self.settings.kmeans_starts).labels
+            points = self._embed_graph() if start == "spectral" else None
+            labels = self._run_kmeans(self.points if points is None else points)
         if self.partial_labels is None:
             return labels
         return align_with_partial_labels(labels, self.partial_labels, self.n_clusters)
 
-    def improve(self, start: str, labels: Ints, eps2: float | None = None) -> InitialLabels:
-        """Improve labels by cross-fitted rounds; without eps2, choose it by the sizes of the clusters."""
+    def improve(self, start: str, labels: Ints, candidates: tuple[Candidate, ...] = ()) -> InitialLabels:
+        """Improve labels by cross-fitted rounds, with eps2 for the sizes of their clusters."""
         C, settings = self.n_clusters, self.settings
-        eps2 = self.choose_eps2(labels) if eps2 is None else eps2
+        sizes = np.bincount(labels, minlength=C)
+        eps2, mix = settings.choose_eps2(sizes), dict(self.mix)
         if not settings.rounds:
-            return InitialLabels(labels, start, eps2, np.bincount(labels, minlength=C) / len(labels), None)
-        result = crossfit(self.features, labels, C, settings.eps1, eps2, settings.rounds, self.rng, self.partial_labels)
+            return InitialLabels(labels, start, eps2, sizes / len(labels), None, mix=mix, candidates=candidates)
+        result = crossfit(
+            self.features,
+            self.averaged,
+            labels,
+            C,
+            settings.eps1,
+            eps2,
+            settings.rounds,
+            self.rng,
+            self.partial_labels,
+        )
+        accuracy = result.partial_label_accuracy
         return InitialLabels(
-            result.labels, start, eps2, result.transport.b, result.agreement, result.partial_label_accuracy
+            result.labels, start, eps2, result.transport.b, result.agreement, accuracy, mix, candidates
         )
 
-    def choose_eps2(self, labels: Ints) -> float:
-        """Return eps2 for the cluster sizes of labels (N,)."""
-        return self.settings.choose_eps2(np.bincount(labels, minlength=self.n_clusters))
-
-    def choose_kmeans_or_linkage(self) -> InitialLabels:
-        """Return the labels from k-means or those from linkage, whichever have the higher neighbour NMI."""
-        kmeans_start, linkage_start = self.cluster("kmeans"), self.cluster("linkage")
-        kmeans = self.improve("kmeans", kmeans_start)
-        # For a fair comparison, both use the eps2 for the cluster sizes of k-means.
-        linkage = self.improve("linkage", linkage_start, kmeans.eps2)
-        if self.compare(linkage, kmeans) <= MIN_LINKAGE_GAIN:
-            return kmeans
-        return linkage if self.choose_eps2(linkage_start) == linkage.eps2 else self.improve("linkage", linkage_start)
-
-    def choose_previous_or_kmeans(self, previous: Ints) -> InitialLabels:
-        """Return the previous labels or those from k-means, whichever have the higher neighbour NMI."""
-        improved = self.improve("before", previous)
-        if self.settings.start == "linkage":
-            return improved
-        kmeans = self.run("kmeans")
-        return kmeans if self.compare(kmeans, improved) > 0 else improved
-
-    def choose_by_partial_labels(self, previous: Ints | None) -> InitialLabels:
+    def choose_by_partial_labels(self, starts: list[str]) -> InitialLabels:
         """Return the labels of the best start, with constrained k-means as an additional start.
 
         The score is the accuracy of out-of-fold predictions on the labelled texts, plus neighbour NMI.
         """
         assert self.partial_labels is not None
-        assert self.neighbours is not None
-        starts = [self.settings.start] if self.settings.start != "auto" else ["kmeans", "linkage"]
-        if previous is None:
-            results = [self.run(start) for start in starts]
-        else:
-            results = [self.improve("before", previous), *([] if starts == ["linkage"] else [self.run("kmeans")])]
+        results = [self.improve(start, self.cluster(start)) for start in starts]
         points = np.asarray(normalize(self.points), dtype=np.float32)
         constrained = fit_constrained_kmeans(points, self.partial_labels, self.n_clusters, self.rng)
         results.append(self.improve("known", constrained))
+        neighbours = self.neighbours[:, :SIMILAR_STARTS_NEIGHBOURS] if self.averaged is None else self.averaged
+        neighbours = self.neighbours[:, :2] if neighbours.shape[1] < 2 else neighbours
         scores = [
-            (result.partial_label_accuracy or 0.0) + neighbour_nmi(result.labels, self.neighbours) for result in results
+            (result.partial_label_accuracy or 0.0) + neighbour_nmi(result.labels, neighbours) for result in results
         ]
         for result, score in zip(results, scores, strict=True):
             accuracy = result.partial_label_accuracy
             logger.info("%s: accuracy on partial labels %s, with neighbour NMI %.4f", result.start, accuracy, score)
         return results[int(np.argmax(scores))]
 
-    def compare(self, candidate: InitialLabels, reference: InitialLabels) -> float:
-        """Return by how much the candidate's neighbour NMI exceeds the reference's."""
-        assert self.neighbours is not None
-        gain = neighbour_nmi(candidate.labels, self.neighbours) - neighbour_nmi(reference.labels, self.neighbours)
-        logger.info("neighbour NMI of %s exceeds that of %s by %+.4f", candidate.start, reference.start, gain)
-        return gain
+    def is_linkage_stable(self) -> bool:
+        """Whether average linkage finds the same clusters in random samples of the points."""
+        size = int(STABILITY_SHARE * len(self.points))
+        if size <= self.n_clusters:
+            return False
+        for _ in range(STABILITY_SAMPLES):
+            first, second = (np.sort(self.rng.choice(len(self.points), size, replace=False)) for _ in range(2))
+            _, in_first, in_second = np.intersect1d(first, second, return_indices=True)
+            labels = [cluster_by_linkage(self.points[rows], self.n_clusters, self.rng) for rows in (first, second)]
+            ari = adjusted_rand_score(labels[0][in_first], labels[1][in_second])
+            logger.info("linkage of two samples agrees at ARI %.3f", ari)
+            if ari <= STABLE_ARI:
+                return False
+        return True
+
+    def _run_kmeans(self, points: Floats) -> Ints:
+        fit = fit_kmeans_with_swaps if self.settings.swaps else fit_kmeans
+        return fit(points, self.n_clusters, self.rng, self.settings.kmeans_starts).labels
+
+    def _embed_graph(self) -> Floats | None:
+        """Return the points of the spectral start; None if it fails."""
+        points = self.features.build_points(self.mix, None)
+        similarities = np.stack([(points * points[column]).sum(1) for column in self.neighbours.T], axis=1)
+        return embed_neighbour_graph(self.neighbours, similarities, self.n_clusters, self.rng)
+
+
+def _scale_embedding(features: TextFeatures, settings: InitializationSettings) -> TextFeatures:
+    """Scale the embeddings to length one if `unit_length` is set."""
+    if not settings.unit_length:
+        return features
+    return features.replace_embedding(np.asarray(normalize(features.embedding), dtype=np.float32))

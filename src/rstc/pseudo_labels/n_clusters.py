@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_mutual_info_score
 
-from rstc.numerics.nearest import nearest_neighbours
 from rstc.pseudo_labels.cluster_count import Candidate, ClusterCount
-from rstc.pseudo_labels.features import WordFeatures, combine_features
+from rstc.pseudo_labels.features import Mix, TextFeatures
 from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans, fit_kmeans_with_swaps
 from rstc.pseudo_labels.neighbours import neighbour_nmi
 
@@ -54,9 +53,8 @@ Ints = NDArray[np.int64]
 
 
 def estimate_n_clusters(
-    E: Floats,
-    words: WordFeatures | None,
-    word_weight: float,
+    features: TextFeatures,
+    mix: Mix,
     n_clusters_range: tuple[int, int | None],
     rng: np.random.Generator,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -65,12 +63,10 @@ def estimate_n_clusters(
 
     Parameters
     ----------
-    E : (N, D) array
-        Embeddings of length one.
-    words : WordFeatures or None
-        TF-IDF and LSA of the texts; None: the embeddings alone.
-    word_weight : float
-        Weight of the words; that of the embeddings is 1.
+    features : TextFeatures
+        The feature sets of the texts; the embedding has rows of length one.
+    mix : mapping of str to float
+        Weight of each feature set beside the embedding.
     n_clusters_range : (int, int or None)
         The smallest and the largest number to consider; None: a tenth of the number of texts, at most 400.
     rng : numpy.random.Generator
@@ -84,15 +80,14 @@ def estimate_n_clusters(
     """
     low, largest = n_clusters_range
     max_texts = max(SAMPLE_SIZE, 2 * TEXTS_PER_CLUSTER * (largest or 0))
-    if len(E) > max_texts:
-        rows = np.sort(rng.choice(len(E), max_texts, replace=False))
-        E = E[rows]
-        words = words and words.select(rows)
-    default_high = max(min(len(E) // TEXTS_PER_CLUSTER, MAX_CLUSTERS), min(MIN_LARGEST_CANDIDATE, len(E) // 3), low)
+    if len(features) > max_texts:
+        features = features.select(np.sort(rng.choice(len(features), max_texts, replace=False)))
+    N = len(features)
+    default_high = max(min(N // TEXTS_PER_CLUSTER, MAX_CLUSTERS), min(MIN_LARGEST_CANDIDATE, N // 3), low)
     high = largest or default_high
     if low >= high:
         return ClusterCount(low, low, high, "weak", (), ())
-    return _CandidateSearch.prepare(E, words, word_weight, rng).run(low, high, progress)
+    return _CandidateSearch.prepare(features, mix, rng).run(low, high, progress)
 
 
 @dataclass(frozen=True)
@@ -105,18 +100,15 @@ class _CandidateSearch:
     rng: np.random.Generator
 
     @classmethod
-    def prepare(
-        cls, E: Floats, words: WordFeatures | None, word_weight: float, rng: np.random.Generator
-    ) -> _CandidateSearch:
+    def prepare(cls, features: TextFeatures, mix: Mix, rng: np.random.Generator) -> _CandidateSearch:
         """Find the neighbours, compute the points and draw the splits."""
-        neighbours = nearest_neighbours(
-            E, words.tfidf if words else None, N_NEIGHBOURS, word_weight / (1 + word_weight)
-        )
-        points = combine_features(E, words.lsa if words else None, word_weight, neighbours)
+        N = len(features)
+        neighbours = features.find_neighbours(mix, N_NEIGHBOURS)
+        points = features.build_points(mix, neighbours)
         dimensions = min(PCA_DIMENSIONS, *points.shape)
         points = PCA(dimensions, svd_solver="randomized", random_state=int(rng.integers(2**31))).fit_transform(points)
-        orders = [rng.permutation(len(E)) for _ in range(MAX_SPLITS)]
-        splits = [(order[: len(E) // 2], order[len(E) // 2 :]) for order in orders]
+        orders = [rng.permutation(N) for _ in range(MAX_SPLITS)]
+        splits = [(order[: N // 2], order[N // 2 :]) for order in orders]
         return cls(np.ascontiguousarray(points, dtype=np.float32), neighbours, splits, rng)
 
     def run(self, low: int, high: int, progress: Callable[[int, int], None]) -> ClusterCount:

@@ -1,26 +1,9 @@
-"""Sums and averages over the nearest neighbours of each text, and neighbour NMI, which scores clusters by them."""
+"""Neighbour NMI, which scores clusters by the nearest neighbours of each text."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
-
-
-def sum_over_neighbours(values: NDArray[np.float32], neighbours: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Sum rows of values (n, D) over the neighbours (N, k) of each text, (N, D).
-
-    One column of neighbours is added at a time, because indexing with all at once would take k times the memory.
-    """
-    total = values[neighbours[:, 0]]
-    for column in neighbours.T[1:]:
-        total += values[column]
-    return total
-
-
-def average_over_neighbours(points: NDArray[np.float32], neighbours: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Average points (N, D) over the neighbours (N, k) of each text and scale to length one."""
-    return np.asarray(normalize(sum_over_neighbours(points, neighbours), copy=False))
 
 
 def neighbour_nmi(labels: NDArray[np.int64], neighbours: NDArray[np.int64]) -> float:

@@ -1,0 +1,90 @@
+"""Agreement of the feature sets on a clustering: can each of them, on its own, predict the clusters?
+
+For each feature set, a model is fitted to the clusters of two thirds of the texts (shrunk LDA, or naive Bayes for
+words) and predicts those of the rest. The normalised mutual information of clusters and predictions is high where the
+feature set supports the clusters. A clustering that fits one feature set only, for example because it follows frequent
+words, is predicted badly by the others; one that puts most texts into a single cluster carries little information to
+predict. The product over the feature sets therefore compares clusterings of different origin without any true label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import normalized_mutual_info_score
+
+from rstc.pseudo_labels.crossfit import N_FOLDS, fit_lda_per_fold, fit_naive_bayes_per_fold, split_rows
+from rstc.pseudo_labels.features import WORDS, TextFeatures
+
+MIN_REPEATS, MAX_REPEATS = 2, 10  # with other folds, which averages out part of the noise
+TEXTS_OVER_REPEATS = 8000  # the fewer texts, the more repeats
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well each feature set predicts the clusters of texts whose clusters its model has not seen.
+
+    Attributes
+    ----------
+    by_features : dict of float
+        Normalised mutual information of clusters and predictions for each feature set, from 0 to 1.
+    product : float
+        Product over the feature sets.
+    """
+
+    by_features: dict[str, float]
+    product: float
+
+
+def measure_agreement(features: TextFeatures, labels: Ints, n_clusters: int, rng: np.random.Generator) -> Agreement:
+    """Measure how well each feature set predicts the clusters.
+
+    Parameters
+    ----------
+    features : TextFeatures
+        The feature sets of N texts.
+    labels : (N,) array
+        Cluster of each text.
+    n_clusters : int
+        C.
+    rng : numpy.random.Generator
+        Splits the texts into folds.
+
+    Returns
+    -------
+    Agreement
+
+    >>> rng = np.random.default_rng(0)
+    >>> E = np.repeat(np.eye(2, dtype=np.float32), 30, axis=0)
+    >>> features = TextFeatures({"embedding": E})
+    >>> measure_agreement(features, np.repeat([0, 1], 30), 2, rng).product
+    1.0
+    >>> measure_agreement(features, np.tile([0, 1], 30), 2, rng).product < 0.2
+    True
+    """
+    Q = np.eye(n_clusters, dtype=np.float32)[labels]
+    scores = []
+    for _ in range(int(np.clip(TEXTS_OVER_REPEATS // len(labels), MIN_REPEATS, MAX_REPEATS))):
+        folds = rng.permutation(len(labels)) % min(N_FOLDS, len(labels))
+        predictions = predict_by_feature_set(features, Q, folds)
+        scores.append({name: normalized_mutual_info_score(labels, found) for name, found in predictions.items()})
+    by_features = {name: float(np.mean([score[name] for score in scores])) for name in features.names}
+    return Agreement(by_features, float(np.mean([np.prod(list(score.values())) for score in scores])))
+
+
+def predict_by_feature_set(features: TextFeatures, Q: NDArray[np.float32], folds: Ints) -> dict[str, Ints]:
+    """Predict each text's class (N,) by each feature set alone, with models that were fitted to the other folds."""
+    predictions: dict[str, Ints] = {name: np.empty(len(Q), dtype=np.int64) for name in features.names}
+    models = {name: fit_lda_per_fold(matrix, Q, folds) for name, matrix in features.dense.items()}
+    naive_bayes = fit_naive_bayes_per_fold(features.words.tfidf, Q, folds) if features.words else None
+    for fold, rows in enumerate(split_rows(folds)):
+        for name, matrix in features.dense.items():
+            weights, bias = models[name][fold]
+            predictions[name][rows] = (matrix[rows] @ weights - bias).argmax(1)
+        if features.words and naive_bayes:
+            predictions[WORDS][rows] = np.asarray(features.words.tfidf[rows] @ naive_bayes[fold]).argmax(1)
+    return predictions
