@@ -33,6 +33,7 @@ NOT_ON_THE_WALK = {
         "training/checkpoint_file.py",
         "pseudo_labels/label_sources.py",
     ],
+    "how a run decides, and how it says so": ["pseudo_labels/agreement.py", "results/decisions.py"],
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",
         "representation/folder_checks.py",

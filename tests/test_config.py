@@ -125,7 +125,7 @@ def test_an_assignment_that_cannot_be_parsed_is_rejected(assignment: str, messag
         ({"eps2": -0.1}, "eps2=-0.1"),
         ({"eps2": "high"}, "eps2='high' must be 'auto' or a number >= 0"),
         ({"unit_length": False}, "unit_length=False needs words=0"),
-        ({"start": "linkages"}, "start='linkages' must be 'auto', 'kmeans' or 'linkage'"),
+        ({"start": "linkages"}, "start='linkages' must be 'auto', 'kmeans', 'spectral' or 'linkage'"),
         ({"dropout": 1.0}, "dropout=1.0 must be a number >= 0 and < 1"),
         ({"batch_size": 1}, "batch_size=1 must be an integer >= 2"),
         ({"labels": "guess"}, "labels='guess' must be 'crossfit', 'saot'"),

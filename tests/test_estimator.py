@@ -28,7 +28,7 @@ Data = tuple[list[str], list[str]]
 
 @pytest.fixture(scope="module")
 def fitted(texts_and_topics: Data, tiny_encoder: str) -> RSTC:
-    settings = {"encoder": tiny_encoder, "max_steps": 30, "batch_size": 32, "kmeans_starts": 3}
+    settings = {"encoder": tiny_encoder, "max_steps": 30, "batch_size": 32, "kmeans_starts": 3, "training": "always"}
     return RSTC(4, random_state=0, **settings).fit(texts_and_topics[0])
 
 
@@ -414,8 +414,44 @@ def test_scikit_learn_check_passes(name: str) -> None:
 
 
 def test_fit_changes_no_parameter(fitted: RSTC) -> None:
-    before = RSTC(4, random_state=0, encoder=fitted.encoder, max_steps=30, batch_size=32, kmeans_starts=3)
+    settings = {"max_steps": 30, "batch_size": 32, "kmeans_starts": 3, "training": "always"}
+    before = RSTC(4, random_state=0, encoder=fitted.encoder, **settings)
     assert fitted.get_params() == before.get_params()
+
+
+def test_own_features_decide_where_the_texts_do_not(quick: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(120) % 3
+    texts = [f"message {number}" for number in rng.permutation(120)]
+    features = np.eye(3)[truth] + rng.normal(0, 0.1, (120, 3))
+    model = RSTC(3, random_state=0, training="never", words=0, static=0, **quick)
+    assert evaluate(truth.tolist(), model.fit(texts, features=features).labels_.tolist()).acc > 0.9
+    assert evaluate(truth.tolist(), model.fit(texts).labels_.tolist()).acc < 0.7
+    assert model.predict(texts[:2]).shape == (2,), "predicting needs no features"
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.zeros((3, 2)), "must have shape (4, F), got (3, 2)"),
+        (np.zeros(4), "must have shape (4, F), got (4,)"),
+        (np.full((4, 1), np.nan), "must be finite numbers"),
+        ([["a"]] * 4, "must be an array of numbers"),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(features: Any, message: str, quick: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        RSTC(2, **quick).fit(["one text", "two texts", "three", "four"], features=features)
+
+
+def test_training_modes(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts = texts_and_topics[0]
+    settings = {**quick, "max_steps": 40, "max_epochs": 0, "random_state": 0}
+    never = RSTC(4, training="never", **settings).fit(texts)
+    auto, eager = (RSTC(4, delta=delta, **settings).fit(texts) for delta in (0.99, 0.0))
+    assert (never.n_iter_, auto.n_iter_, eager.n_iter_) == (0, 20, 40)
+    assert auto.converged_
+    assert not eager.converged_
 
 
 def test_predicting_changes_nothing(fitted: RSTC) -> None:

@@ -150,6 +150,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         X: Any,
         y: object = None,
         *,
+        features: Any = None,
         views: tuple[Sequence[Any], Sequence[Any]] | None = None,
         progress: Listener | None = None,
         watch: Watch | None = None,
@@ -168,6 +169,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         y : sequence, optional
             The known class of some texts; -1, None or "" for the others. Each class becomes a cluster (`classes_`)
             that holds its texts and their duplicates; further clusters are still found.
+        features : array-like of shape (N, F), optional
+            Your own features of the texts, such as embeddings of another model. They are used beside the embedding when
+            labels are found; `predict` does not need them.
         views : pair of sequences, optional
             Two augmented versions of each text to train on; by default they are made as `RSTC(views=...)` specifies.
         progress : callable, optional
@@ -200,7 +204,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         with timing.stage("load"):
             encoder = processes.run_on_all(lambda: self._load_encoder(config))
         known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
-        inputs = TrainingInputs(data.texts, pairs, encoder, n_clusters, known)
+        own_features = data.select_features(features)
+        inputs = TrainingInputs(data.texts, pairs, encoder, n_clusters, known, features=own_features)
         memory = estimate_memory(inputs, config, processes)
         processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
 

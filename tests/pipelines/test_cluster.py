@@ -69,6 +69,7 @@ def test_summary_describes_input_clusters_and_run(run: Path) -> None:
         "read",
         "load",
         "encode",
+        "features",
         "start",
         "keep",
         "views",

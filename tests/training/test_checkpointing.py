@@ -24,7 +24,14 @@ from rstc.training.checkpointing import CheckpointFolder
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {"renewals": 4},
-    "saot": {"labels": "saot", "renewals": 4, "views": "deletion@0.2,swap@0.5", "trainable_layers": "all"},
+    "saot": {
+        "labels": "saot",
+        "renewals": 4,
+        "views": "deletion@0.2,swap@0.5",
+        "trainable_layers": "all",
+        "words": 1.0,
+        "static": 0.0,
+    },
     "moving average": {"labels": "ot-average", "renewals": 4, "contrast_steps": 3},
     "instance contrast": {"class_contrast": False},
     "frozen": {"trainable_layers": 0},

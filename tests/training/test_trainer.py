@@ -227,7 +227,7 @@ def test_lower_precision_finds_the_topics(
 def test_other_estimates_of_b_find_the_topics(labels: str, texts_and_topics: Data, quick: dict[str, Any]) -> None:
     """M2 and M3 of the paper's appendix: from a random b to one that fits sizes of 60, 30, 20 and 10."""
     texts, topics = texts_and_topics
-    result = run_training(texts, quick, max_steps=40, labels=labels)
+    result = run_training(texts, quick, max_steps=40, labels=labels, words=1.0, static=0.0)
     assert evaluate(topics, result.prediction.clusters.tolist()).acc > 0.8
     assert result.b == pytest.approx(np.array([60, 30, 20, 10]) / 120, abs=0.1)
 
@@ -245,7 +245,9 @@ def test_watch_is_called_at_every_label_update(texts_and_topics: Data, quick: di
 
 
 def test_labels_of_crossfit_keep_the_cluster_numbers(texts_and_topics: Data, quick: dict[str, Any]) -> None:
-    result = run_training(texts_and_topics[0], quick, renewals=3, max_steps=40, delta=0.0, stop_interval=1)
+    result = run_training(
+        texts_and_topics[0], quick, renewals=3, max_steps=40, delta=0.0, stop_interval=1, training="always"
+    )
     assert [entry["step"] for entry in result.history] == [0, 10, 40]
     assert all(entry["changed"] < 0.2 for entry in result.history[2:]), "renumbered, nearly all would have changed"
     assert all(entry["agreement"] > 0.9 for entry in result.history)

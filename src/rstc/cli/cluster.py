@@ -221,6 +221,8 @@ def _print_summary(summary: Summary, resume_requested: bool) -> None:
         f"{n_texts:,} texts (column {summary.input.text_column!r}) in "
         f"{len(summary.clusters)} clusters; trained for {summary.n_iter} steps{sample}{converged}",
     )
+    for sentence in summary.decisions:
+        output.print(f"  {sentence}")
     classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]
     if classes:
         output.print(f"Known classes: {', '.join(classes)}")

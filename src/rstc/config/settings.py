@@ -16,7 +16,8 @@ from rstc.errors import InputError
 from rstc.representation.view_specs import parse_view_specs
 
 Pooling = Literal["mean", "cls", "max", "model"]
-Start = Literal["auto", "kmeans", "linkage"]
+Training = Literal["auto", "always", "never"]
+Start = Literal["auto", "kmeans", "spectral", "linkage"]
 LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-near"]
 TransportMethod = Literal["newton", "alternating"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
@@ -89,16 +90,30 @@ class Config:
     start: Start = setting(
         "auto",
         "Clustering algorithm of the first labels: 'kmeans' for clusters of similar sizes, 'linkage' (average linkage) "
-        "for very uneven ones; 'auto' runs both and keeps the labels that agree better with those of nearest "
-        "neighbours.",
+        "for very uneven ones, 'spectral' (of the neighbour graph) for clusters of any shape. 'auto' compares k-means "
+        "and linkage, and takes the clusters on which the feature sets agree best.",
         group=_FIRST_LABELS,
     )
-    words: float = setting(
-        1.0,
-        "Weight of word features (TF-IDF) beside the embedding, whose weight is 1, when labels are computed. Raise it "
-        "where exact words matter (codes, names), lower it for paraphrases; 0 uses the embedding alone.",
+    words: float | Literal["auto"] = setting(
+        "auto",
+        "Weight of word features (TF-IDF) beside the embedding, whose weight is 1, when labels are computed: higher "
+        "where exact words matter (codes, names), lower for paraphrases; 0 does not use them. 'auto' compares 0, 0.5 "
+        "and 1.",
         group=_FIRST_LABELS,
         at_least=0,
+    )
+    static: float | Literal["auto"] = setting(
+        "auto",
+        "Weight of static word vectors beside the embedding when labels are computed; 0 does not use them. 'auto' "
+        "compares 0 and 1.",
+        group=_FIRST_LABELS,
+        at_least=0,
+    )
+    static_vectors: str = setting(
+        "bundled",
+        "Where static word vectors come from: 'bundled' (wordllama, 256 dimensions), or a folder with *.safetensors "
+        "and tokenizer.json.",
+        group=_FIRST_LABELS,
     )
     neighbours: int = setting(
         10,
@@ -123,11 +138,11 @@ class Config:
     unit_length: bool = setting(
         True,
         "Whether embeddings are scaled to unit length before k-means. False, as in the paper, needs words=0, "
-        "neighbours=0, rounds=0, start='kmeans' and labels other than 'crossfit'.",
+        "static=0, neighbours=0, rounds=0, start='kmeans' and labels other than 'crossfit'.",
         group=_FIRST_LABELS,
     )
     rounds: int = setting(
-        3,
+        4,
         "Number of cross-fitting rounds: in each, the labels of every fold of texts are predicted anew by models that "
         "were fitted to the other folds; 0 keeps the labels of `start`.",
         group=_FIRST_LABELS,
@@ -246,6 +261,13 @@ class Config:
         group=_OPTIMISATION,
         above=0,
     )
+    training: Training = setting(
+        "auto",
+        "Whether the encoder is trained. 'auto' trains for 20 steps, finds labels in the trained space, and continues "
+        "only if at least a share of `delta` of them has changed. 'always' trains up to max_steps, 'never' not at all. "
+        "With labels other than 'crossfit', 'auto' is 'always'.",
+        group=_OPTIMISATION,
+    )
     max_steps: int = setting(
         50,
         "Maximum number of training steps, contrast_steps included.",
@@ -338,11 +360,17 @@ def _check_combinations(config: Config) -> None:
     if config.views is not None:
         parse_view_specs(config.views)
     needs_unit_length = (
-        config.words or config.neighbours or config.rounds or config.start != "kmeans" or config.labels == "crossfit"
+        config.words
+        or config.static
+        or config.neighbours
+        or config.rounds
+        or config.start != "kmeans"
+        or config.labels == "crossfit"
     )
     if needs_unit_length and not config.unit_length:
         raise InputError(
-            "unit_length=False needs words=0, neighbours=0, rounds=0, start='kmeans' and labels other than 'crossfit'"
+            "unit_length=False needs words=0, static=0, neighbours=0, rounds=0, start='kmeans' and labels other than "
+            "'crossfit'"
         )
     if config.labels == "ot-near" and config.eps2 == 0:
         raise InputError("labels='ot-near' needs eps2 > 0, which is what keeps b near the previous one; got eps2=0")

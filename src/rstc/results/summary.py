@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
+from rstc.results.decisions import describe_decisions
 from rstc.results.describe import ClusterDescription
 
 if TYPE_CHECKING:
@@ -341,6 +342,11 @@ class Summary:
     seconds: dict[str, float]
     truth: TruthScores | None = None
 
+    @property
+    def decisions(self) -> list[str]:
+        """What the run decided by itself, one sentence each."""
+        return describe_decisions(self.history, self.converged)
+
     def to_json(self) -> dict[str, Any]:
         """Return the summary as the JSON object of summary.json."""
         summary = {
@@ -367,7 +373,8 @@ class Summary:
             "made": self.created,
             "seconds": self.seconds,
         }
-        return summary if self.truth is None else summary | {"truth": self.truth.to_json()}
+        optional = {"decisions": self.decisions, "truth": None if self.truth is None else self.truth.to_json()}
+        return summary | {name: value for name, value in optional.items() if value}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Summary:

@@ -45,10 +45,14 @@ def fingerprint_run(
     labels = None
     if inputs.partial_labels is not None:
         labels = _sum_digests([_digest([str(label) for label in inputs.partial_labels], first_row)], processes)
+    features = None
+    if inputs.features is not None:
+        features = _sum_digests([_digest([row.tobytes().hex() for row in inputs.features], first_row)], processes)
     return {
         "texts": _sum_digests([_digest(list(inputs.texts), first_row)], processes),
         "views": _sum_digests([_digest(view, first_row) for view in precomputed], processes),
         "labels": labels,
+        "features": features,
         "clusters": inputs.n_clusters,
         "settings": config.to_dict(),
         "seed": _to_json(rng.bit_generator.state),

@@ -54,6 +54,8 @@ class TrainingInputs:
         than classes.
     warm_start : WarmStart, optional
         A trained model to continue from; its clusters keep their numbers.
+    features : ndarray of shape (N, F), optional
+        The user's own features of the texts.
     """
 
     texts: Sequence[str]
@@ -62,6 +64,7 @@ class TrainingInputs:
     n_clusters: int | ClusterRange
     partial_labels: NDArray[np.int64] | None = None
     warm_start: WarmStart | None = None
+    features: NDArray[np.float32] | None = None
 
     @property
     def min_clusters(self) -> int:

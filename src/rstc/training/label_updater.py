@@ -10,7 +10,7 @@ All other labels are found by the first process, which gathers the embeddings of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,13 @@ from torch.nn import functional as F
 
 from rstc.config import Config
 from rstc.pseudo_labels.constraints import UNLABELLED
-from rstc.pseudo_labels.features import WordFeatures
-from rstc.pseudo_labels.initialization import InitializationSettings, InitialLabels, find_initial_labels
+from rstc.pseudo_labels.features import EMBEDDING, TextFeatures, WordFeatures
+from rstc.pseudo_labels.initialization import (
+    InitializationSettings,
+    InitialLabels,
+    find_initial_labels,
+    improve_labels,
+)
 from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans
 from rstc.pseudo_labels.label_sources import TransportLabelSource
 from rstc.representation.head_training import fit_head, warm_up_head
@@ -32,6 +37,26 @@ from rstc.representation.network import Network, Prediction
 from rstc.runtime.distributed import ProcessGroup
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SideFeatures:
+    """The feature sets beside the embedding, of the training texts of all processes.
+
+    Attributes
+    ----------
+    dense : dict of (N, D) arrays
+        Static word vectors and the user's own features, by name.
+    words : WordFeatures or None
+        TF-IDF and LSA.
+    """
+
+    dense: dict[str, NDArray[np.float32]]
+    words: WordFeatures | None
+
+    def join(self, E: NDArray[np.float32]) -> TextFeatures:
+        """Return all feature sets, with the embeddings (N, D)."""
+        return TextFeatures({EMBEDDING: E, **self.dense}, self.words)
 
 
 @dataclass(frozen=True)
@@ -68,9 +93,8 @@ class LabelUpdater:
         Network that is trained on the labels; its cluster head sets the number of clusters.
     config : Config
         The settings.
-    words : WordFeatures or None
-        Word features of the training texts of all processes; None if they are not used, and in all processes but the
-        first.
+    side_features : SideFeatures or None
+        The feature sets beside the embedding; None in all processes but the first.
     partial_labels : ndarray of shape (N,) or None
         Class of each training text of all processes, -1 for texts without a label.
     local_rows : slice
@@ -85,16 +109,17 @@ class LabelUpdater:
         self,
         network: Network,
         config: Config,
-        words: WordFeatures | None,
+        side_features: SideFeatures | None,
         partial_labels: Ints | None,
         local_rows: slice,
         rng: np.random.Generator,
         processes: ProcessGroup,
     ) -> None:
-        self.network, self.config, self.words = network, config, words
+        self.network, self.config, self._side_features = network, config, side_features
         self.partial_labels, self.local_rows, self.rng, self.processes = partial_labels, local_rows, rng, processes
         self.n_clusters = network.cluster_head.n_clusters
         self.eps2 = 0.0  # weight of the penalty on class sizes; set by the first labels
+        self._mix: dict[str, float] | None = None  # weights of the feature sets; set by the first labels
         self._fixed_labels: InitialLabels | None = None  # of an encoder that is not trained
         names = [field.name for field in fields(InitializationSettings)]
         self._settings = InitializationSettings(**{name: getattr(config, name) for name in names})
@@ -149,13 +174,14 @@ class LabelUpdater:
         """Return the state that later label updates depend on."""
         return {
             "eps2": self.eps2,
+            "mix": self._mix,
             "fixed_labels": asdict(self._fixed_labels) if self._fixed_labels else None,
             "source": self._source.state_dict() if self._source else None,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a state."""
-        self.eps2 = state["eps2"]
+        self.eps2, self._mix = state["eps2"], state["mix"]
         self._fixed_labels = InitialLabels(**state["fixed_labels"]) if state["fixed_labels"] else None
         if self._source:
             self._source.load_state_dict(state["source"])
@@ -199,21 +225,19 @@ class LabelUpdater:
         """
         if self._fixed_labels is not None:
             return self._fixed_labels
-        initial = self.processes.run_on_first(
-            lambda: find_initial_labels(
-                _assert_gathered(E).numpy(),
-                self.words,
-                self.n_clusters,
-                self._settings,
-                self.rng,
-                None if previous is None else previous.numpy(),
-                self.partial_labels,
-            )
-        )
+        initial = self.processes.run_on_first(lambda: self._find_in_first_process(E, previous))
+        self._mix = initial.mix
         self.processes.sync_generator(self.rng)
         if not self.network.encoder.is_trainable:
-            self._fixed_labels = initial
+            self._fixed_labels = replace(initial, candidates=())
         return initial
+
+    def _find_in_first_process(self, E: Tensor | None, previous: Tensor | None) -> InitialLabels:
+        assert self._side_features is not None
+        features, C = self._side_features.join(_assert_gathered(E).numpy()), self.n_clusters
+        if previous is None:
+            return find_initial_labels(features, C, self._settings, self.rng, self.partial_labels)
+        return improve_labels(features, previous.numpy(), C, self._mix, self._settings, self.rng, self.partial_labels)
 
     def _train_head(self, train: Callable[[ClusterHead], None]) -> None:
         """Train the cluster head in the first process, and copy it to all."""
@@ -260,4 +284,7 @@ def _assert_gathered(rows: Tensor | None) -> Tensor:
 
 def _describe(labels: InitialLabels) -> dict[str, Any]:
     """Describe how labels were found, for the history."""
-    return {"start": labels.start, "eps2": labels.eps2, "agreement": labels.agreement}
+    description = {"start": labels.start, "eps2": labels.eps2, "agreement": labels.agreement, "mix": labels.mix}
+    if labels.candidates:
+        description["candidates"] = [asdict(candidate) for candidate in labels.candidates]
+    return description

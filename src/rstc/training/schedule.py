@@ -12,6 +12,8 @@ from rstc.config import Config
 from rstc.errors import InputError
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
+TRIAL_STEPS = 20  # after which a run with training="auto" tests whether training changes the labels
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -25,6 +27,8 @@ class Schedule:
         Steps on L_I alone before the first labels are found.
     label_update_steps : frozenset of int
         The steps after which labels are updated, the last step among them.
+    trial_step : int or None
+        The step at which a run with training="auto" tests whether training changes the labels.
     uses_labels : bool
         Whether the objective includes L_C; without it (RSTC-I), clusters are found by k-means after the last step.
     """
@@ -32,6 +36,7 @@ class Schedule:
     max_steps: int
     contrast_steps: int
     label_update_steps: frozenset[int]
+    trial_step: int | None = None
     uses_labels: bool = True
 
     @classmethod
@@ -47,7 +52,21 @@ class Schedule:
                 f"contrast_steps={config.contrast_steps} leaves none of the {max_steps} steps to train on labels"
             )
         updates = plan_label_updates(max_steps, config) | {max_steps}
-        return cls(max_steps, contrast_steps, updates, config.class_contrast)
+        trial_step = None
+        if max_steps and tests_training(config):
+            trial_step = min(contrast_steps + TRIAL_STEPS, max_steps)
+            updates |= {trial_step}
+        return cls(max_steps, contrast_steps, updates, trial_step, config.class_contrast)
+
+
+def tests_training(config: Config) -> bool:
+    """Whether the run tests early if training changes the labels, which must not come from the network itself."""
+    return config.training == "auto" and config.labels == "crossfit" and config.class_contrast
+
+
+def count_trainable_layers(config: Config) -> int | str:
+    """Return the setting `trainable_layers`, which is 0 if the encoder is never trained."""
+    return 0 if config.training == "never" else config.trainable_layers
 
 
 def count_steps(n_texts: int, config: Config) -> int:
@@ -58,7 +77,7 @@ def count_steps(n_texts: int, config: Config) -> int:
     >>> count_steps(450, Config(trainable_layers=0))  # in a fixed space, crossfit finds the same labels again
     0
     """
-    if config.trainable_layers == 0 and config.labels == "crossfit" and config.class_contrast:
+    if count_trainable_layers(config) == 0 and config.labels == "crossfit" and config.class_contrast:
         return 0
     if config.max_epochs == 0:
         return config.max_steps

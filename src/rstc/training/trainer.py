@@ -278,6 +278,8 @@ class Trainer:
             update = parts.label_updater.update(labels, prediction)
         share_changed = parts.stopping.test(state.step, update.prediction.clusters)
         converged = parts.stopping.is_met(share_changed)
+        if state.step == parts.schedule.trial_step:
+            converged = parts.stopping.is_met(self.processes.mean(update.labels != labels))
         self._record(update, share_changed)
         state.labels, state.last_update_step, state.recent_losses = update.labels, state.step, MeanLosses()
         if not converged and state.step < parts.schedule.max_steps:

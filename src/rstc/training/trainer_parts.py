@@ -11,20 +11,22 @@ from torch.nn import functional as F
 
 from rstc.config import Config
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
-from rstc.pseudo_labels.features import WordFeatures, build_word_features
+from rstc.pseudo_labels.features import CUSTOM, EMBEDDING, STATIC, WORDS, build_word_features
+from rstc.pseudo_labels.initialization import UNDECIDED_WEIGHTS
 from rstc.pseudo_labels.n_clusters import estimate_n_clusters
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
 from rstc.representation.hidden_state_cache import HiddenStateCache
 from rstc.representation.network import Network
 from rstc.representation.objective import ContrastiveObjective
 from rstc.representation.optimizer import NetworkOptimizer
+from rstc.representation.static_vectors import load_static_vectors
 from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.progress import Progress
 from rstc.training.checkpoint_file import StateDict
 from rstc.training.data_loader import DataLoader, Generators
 from rstc.training.inputs import TrainingInputs
-from rstc.training.label_updater import LabelUpdater
-from rstc.training.schedule import Schedule, StoppingCriterion
+from rstc.training.label_updater import LabelUpdater, SideFeatures
+from rstc.training.schedule import Schedule, StoppingCriterion, count_trainable_layers
 from rstc.training.subsample import Subsample
 from rstc.training.training_texts import TrainingTexts
 from rstc.validation.n_clusters import ClusterRange
@@ -113,13 +115,13 @@ def build_trainer_parts(
     if texts.cache and (checkpoint or schedule.contrast_steps or not schedule.uses_labels):
         # The last bits of hidden states depend on the batch they are computed in, so all are computed in this pass.
         texts.embed()
-    words = _build_words(inputs, config, subsample, rng, processes)
+    side_features = _build_side_features(inputs, config, subsample, rng, processes, progress)
     cluster_count, n_clusters = None, inputs.n_clusters
     if isinstance(n_clusters, tuple):
         if checkpoint:
             cluster_count = cluster_count_from_dict(checkpoint["cluster_count"])
         else:
-            cluster_count = _estimate_n_clusters(texts, words, config, n_clusters, rng, processes, progress)
+            cluster_count = _estimate_n_clusters(texts, side_features, config, n_clusters, rng, processes, progress)
         assert cluster_count is not None
         n_clusters = cluster_count.n_clusters
     network = _build_network(inputs, n_clusters, config)
@@ -131,7 +133,7 @@ def build_trainer_parts(
     views = inputs.views.select(subsample.rows.tolist())
     data_loader = DataLoader(texts, views, config.batch_size, subsample.ends, generators, processes, progress)
     partial_labels = None if inputs.partial_labels is None else inputs.partial_labels[subsample.rows]
-    label_updater = LabelUpdater(network, config, words, partial_labels, subsample.local_rows, rng, processes)
+    label_updater = LabelUpdater(network, config, side_features, partial_labels, subsample.local_rows, rng, processes)
     stopping = StoppingCriterion(config.stop_interval, config.delta, processes, subsample.local_rows)
     warm_start = inputs.warm_start
     warm_start_labels = None if warm_start is None else torch.from_numpy(warm_start.labels[subsample.rows])
@@ -155,7 +157,7 @@ def _read_texts(
 ) -> TrainingTexts:
     """Tokenise the texts, and freeze the encoder's lower layers."""
     encoder = inputs.encoder
-    encoder.train_layers(config.trainable_layers)
+    encoder.train_layers(count_trainable_layers(config))
     with progress.stage("encode"):
         tokens = encoder.tokenize(inputs.texts)
     cache = HiddenStateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_split else None
@@ -163,20 +165,36 @@ def _read_texts(
     return TrainingTexts(encoder, tokens, rows, cache, bool(config.cache_folder), processes, progress)
 
 
-def _build_words(
-    inputs: TrainingInputs, config: Config, subsample: Subsample, rng: np.random.Generator, processes: ProcessGroup
-) -> WordFeatures | None:
-    """Build the word features of all training texts in the first process; None elsewhere or if they are not used."""
-    is_used = config.words and (config.class_contrast or isinstance(inputs.n_clusters, tuple))
-    texts = processes.gather_lists([inputs.texts[i] for i in subsample.rows]) if is_used else None
-    words = None if texts is None else build_word_features(texts, rng)
+def _build_side_features(
+    inputs: TrainingInputs,
+    config: Config,
+    subsample: Subsample,
+    rng: np.random.Generator,
+    processes: ProcessGroup,
+    progress: Progress,
+) -> SideFeatures | None:
+    """Build the feature sets beside the embedding of all training texts in the first process; None elsewhere."""
+    is_used = config.class_contrast or isinstance(inputs.n_clusters, tuple)
+    custom = None
+    if inputs.features is not None and is_used:
+        custom = processes.gather_rows(torch.from_numpy(inputs.features[subsample.rows]))
+    needs_texts = is_used and (config.words or config.static)
+    texts = processes.gather_lists([inputs.texts[i] for i in subsample.rows]) if needs_texts else None
+    dense, words = {}, None
+    with progress.stage("features"):
+        if texts is not None and config.static:
+            dense[STATIC] = load_static_vectors(config.static_vectors).embed(texts)
+        if texts is not None and config.words:
+            words = build_word_features(texts, rng)
+    if custom is not None:
+        dense[CUSTOM] = F.normalize(custom, dim=1).numpy()
     processes.sync_generator(rng)
-    return words
+    return SideFeatures(dense, words) if processes.rank == 0 else None
 
 
 def _estimate_n_clusters(
     texts: TrainingTexts,
-    words: WordFeatures | None,
+    side_features: SideFeatures | None,
     config: Config,
     n_clusters_range: ClusterRange,
     rng: np.random.Generator,
@@ -192,7 +210,15 @@ def _estimate_n_clusters(
 
     def estimate() -> ClusterCount:
         assert E is not None
-        return estimate_n_clusters(E.numpy(), words, config.words, n_clusters_range, counting_rng, progress.advance)
+        assert side_features is not None
+        features = side_features.join(E.numpy())
+        settings = {STATIC: config.static, WORDS: config.words}
+        mix = {
+            name: UNDECIDED_WEIGHTS[name] if isinstance(weight := settings.get(name, "auto"), str) else weight
+            for name in features.names
+            if name != EMBEDDING
+        }
+        return estimate_n_clusters(features, mix, n_clusters_range, counting_rng, progress.advance)
 
     with progress.stage("count"):
         return processes.run_on_first(estimate)

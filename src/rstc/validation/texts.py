@@ -97,6 +97,21 @@ class NonEmptyTexts:
             raise InputError(f"view {number} has {len(view)} texts, but there are {len(self.all_texts)} texts")
         return [clean_text(view[row]) for row in self.rows]
 
+    def select_features(self, features: Any) -> NDArray[np.float32] | None:
+        """Return the features (N, F) of the texts; raise an InputError unless there is a finite row for every row."""
+        if features is None:
+            return None
+        try:
+            array = np.asarray(features, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise InputError("features must be an array of numbers, one row for each text") from None
+        if array.ndim != 2 or len(array) != len(self.all_texts) or not array.shape[1]:
+            raise InputError(f"features must have shape ({len(self.all_texts)}, F), got {array.shape}")
+        selected = array[self.rows]
+        if not np.isfinite(selected).all():
+            raise InputError("features must be finite numbers")
+        return selected
+
     def wrap_watch(self, watch: Watch | None) -> Watch | None:
         """Wrap a callback of rows of the input as one of rows of the texts."""
         if watch is None:

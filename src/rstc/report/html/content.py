@@ -46,6 +46,7 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
             "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
             "clusters found": len(summary.clusters),
             **_build_outlier_content(summary.outliers),
+            **({"decided by the texts": " ".join(summary.decisions)} if summary.decisions else {}),
             "preset": summary.preset,
             "seed": summary.seed,
             "device": f"{summary.device}, {summary.precision}",
