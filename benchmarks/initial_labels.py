@@ -18,6 +18,7 @@ import numpy as np
 
 from measuring import ResultFile, make_parser, measure_time, score
 from rstc.config import Config
+from rstc.pseudo_labels.features import TextFeatures
 from rstc.pseudo_labels.initialization import InitializationSettings, find_initial_labels
 
 DIM = 384
@@ -36,7 +37,7 @@ def measure(size: int, n_clusters: int) -> dict[str, Any]:
     names = [field.name for field in fields(InitializationSettings)]
     settings = InitializationSettings(**{name: getattr(config, name) for name in names})
     initial, seconds = measure_time(
-        lambda: find_initial_labels(E, None, n_clusters, settings, np.random.default_rng(0), None)
+        lambda: find_initial_labels(TextFeatures({"embedding": E}), n_clusters, settings, np.random.default_rng(0))
     )
     return {
         "texts": size,

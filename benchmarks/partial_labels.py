@@ -21,9 +21,10 @@ from rstc import RSTC
 from rstc.benchmark.datasets import load
 from rstc.benchmark.store import Job, Store
 from rstc.config import Config
-from rstc.numerics.nearest import nearest_neighbours
-from rstc.pseudo_labels.crossfit import Features, predict_out_of_fold
-from rstc.pseudo_labels.features import build_word_features
+from rstc.pseudo_labels.crossfit import predict_out_of_fold
+from rstc.pseudo_labels.features import EMBEDDING, STATIC, TextFeatures, build_word_features
+from rstc.pseudo_labels.initialization import UNDECIDED_WEIGHTS
+from rstc.representation.static_vectors import load_static_vectors
 
 N_FOLDS = 10
 
@@ -56,13 +57,14 @@ def measure(name: str, share: float, seed: int, data: Path) -> dict[str, Any]:
 
 def measure_upper_bound(name: str, data: Path) -> float:
     """Return the accuracy in percent of out-of-fold classifiers that are given the class of all other texts."""
-    loaded, config, rng = load(name, data), Config(), np.random.default_rng(0)
-    E = embed(loaded.texts)
-    X = build_word_features(loaded.texts, rng).tfidf
-    neighbours = nearest_neighbours(E, X, config.neighbours, config.words / (1 + config.words))
+    loaded, rng = load(name, data), np.random.default_rng(0)
+    static = load_static_vectors("bundled").embed(loaded.texts)
+    words = build_word_features(loaded.texts, rng)
+    features = TextFeatures({EMBEDDING: embed(loaded.texts), STATIC: static}, words)
+    neighbours = features.find_neighbours(UNDECIDED_WEIGHTS, Config().neighbours)
     _, classes = np.unique(loaded.true_labels, return_inverse=True)
     Q = np.eye(loaded.n_classes, dtype=np.float32)[classes]
-    P = predict_out_of_fold(Features(E, X, neighbours), Q, rng.permutation(len(classes)) % N_FOLDS)
+    P = predict_out_of_fold(features, neighbours, Q, rng.permutation(len(classes)) % N_FOLDS)
     return round(100 * float((P.argmax(1) == classes).mean()), 2)
 
 

@@ -181,22 +181,19 @@ def report_page_table() -> str:
 
 
 def n_clusters_table() -> str:
-    """Estimated number of clusters by data set and seed, beside the number of classes."""
-    by_dataset = group(read("n_clusters")["rows"], "dataset")
-    rows = []
-    for name in (name for name in DATASETS if name in by_dataset):
-        runs = sorted(by_dataset[name], key=lambda run: run["seed"])
-        rows.append(
-            [
-                DATASETS[name].title,
-                f"{runs[0]['texts']:,}",
-                runs[0]["true"],
-                join(run["found"] for run in runs),
-                f"{np.mean([run['found'] for run in runs]) / runs[0]['true']:.2f}",
-                join(f"{run['low']}–{run['high']}" for run in runs),
-                join(run["sure"] for run in runs),
-            ]
-        )
+    """Estimated number of clusters by set and sample, beside the number of classes."""
+    rows = [
+        [
+            dataset,
+            f"{runs[0]['texts']:,}",
+            runs[0]["true"],
+            join(run["found"] for run in runs),
+            f"{np.mean([run['found'] for run in runs]) / runs[0]['true']:.2f}",
+            join(f"{run['low']}–{run['high']}" for run in runs),
+            join(run["sure"] for run in runs),
+        ]
+        for (dataset, _), runs in group(read("n_clusters")["rows"], "dataset", "variant").items()
+    ]
     header = ["set", "texts", "classes", "found", "found / classes", "about as good", "certainty"]
     return markdown_table(header, rows)
 
@@ -422,3 +419,56 @@ def views_table() -> str:
             [f"`{spec}`", *changes, *(scores_cell(select_runs(name, method, setting)) for name in VIEW_DATASETS)]
         )
     return markdown_table(["views", "words changed", "cosine", "texts a second", *titles(VIEW_DATASETS)], rows)
+
+
+SUITE_TITLES = {
+    "kmeans": "k-means",
+    "umap-kmeans": "UMAP + k-means",
+    "bertopic": "BERTopic, `nr_topics` given",
+    "saot-clustering": "`SAOTClustering`",
+    "rstc-untrained": "rstc, `training=never`",
+    "rstc": "rstc",
+}
+
+
+def _suite_cells() -> dict[tuple[str, str, str], dict[str, tuple[float, float, float]]]:
+    """Return mean ACC, NMI and seconds of each method by half, set and variant, where all methods were measured."""
+    cells = {}
+    for (half, dataset, variant), rows in group(read("suite")["rows"], "half", "dataset", "variant").items():
+        by_method = {
+            method: tuple(means(runs, "acc", "nmi", "seconds")) for method, runs in group(rows, "method").items()
+        }
+        if set(by_method) == set(SUITE_TITLES):
+            cells[half, dataset, variant] = by_method
+    return cells
+
+
+def suite_table() -> str:
+    """Make the table of the methods over all sets and samples of the suite, by half."""
+    lines = []
+    for half in ("A", "B"):
+        cells = [by_method for key, by_method in _suite_cells().items() if key[0] == half]
+        for method, title in SUITE_TITLES.items():
+            acc = np.array([cell[method][0] for cell in cells])
+            best = np.array([max(other[0] for other in cell.values()) for cell in cells])
+            lines.append(
+                [
+                    f"{half} ({len(cells)})",
+                    title,
+                    f"{acc.mean():.1f} / {np.mean([cell[method][1] for cell in cells]):.1f}",
+                    f"{(best - acc).max():.1f}",
+                    f"{(best - acc <= 1).mean():.0%}",
+                    f"{np.median([cell[method][2] for cell in cells]):.0f} s",
+                ]
+            )
+    header = ["half (cells)", "method", "mean ACC / NMI", "worst regret", "within 1 point of the best", "median time"]
+    return markdown_table(header, lines)
+
+
+def suite_sets_table() -> str:
+    """Make the table of ACC and NMI for each set and variant of the suite."""
+    lines = [
+        [half, dataset, variant, *(f"{cell[method][0]:.1f} / {cell[method][1]:.1f}" for method in SUITE_TITLES)]
+        for (half, dataset, variant), cell in sorted(_suite_cells().items())
+    ]
+    return markdown_table(["half", "set", "texts", *SUITE_TITLES.values()], lines)
