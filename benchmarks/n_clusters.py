@@ -12,10 +12,8 @@ from dataclasses import astuple
 import numpy as np
 
 from measuring import ResultFile, embed, make_parser, measure_time
-from rstc.pseudo_labels.features import EMBEDDING, STATIC, WORDS, TextFeatures, build_word_features
-from rstc.pseudo_labels.initialization import UNDECIDED_WEIGHTS
+from rstc.pseudo_labels.features import EMBEDDING, TextFeatures
 from rstc.pseudo_labels.n_clusters import estimate_n_clusters
-from rstc.representation.static_vectors import load_static_vectors
 from suite import HALVES, read_set, sample_rows
 
 
@@ -24,8 +22,6 @@ def main() -> None:
     parser.add_argument("--variants", type=lambda names: names.split(","), default=["2000", "all"], metavar="A,B")
     options = parser.parse_args()
     results = ResultFile("n_clusters", key=("dataset", "variant", "seed"))
-    static = load_static_vectors("bundled")
-    mix = {name: UNDECIDED_WEIGHTS[name] for name in (STATIC, WORDS)}
     for seed in range(options.seeds):
         for variant in options.variants:
             for name in options.datasets:
@@ -34,10 +30,9 @@ def main() -> None:
                 table = read_set(options.data, name)
                 rows = sample_rows(table["label"].to_numpy(), variant, seed)
                 texts, rng = table["text"][rows].tolist(), np.random.default_rng(seed)
-                words = build_word_features(texts, rng)
-                features = TextFeatures({EMBEDDING: embed(texts), STATIC: static.embed(texts)}, words)
+                features = TextFeatures({EMBEDDING: embed(texts)})
                 search, seconds = measure_time(
-                    lambda features=features, rng=rng: estimate_n_clusters(features, mix, (2, None), rng)
+                    lambda features=features, rng=rng: estimate_n_clusters(features, {}, (2, None), rng)
                 )
                 row = {"dataset": name, "variant": variant, "seed": seed, "texts": len(texts)}
                 row |= {"true": table["label"][rows].nunique(), "found": search.n_clusters}

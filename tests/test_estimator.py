@@ -419,15 +419,14 @@ def test_fit_changes_no_parameter(fitted: RSTC) -> None:
     assert fitted.get_params() == before.get_params()
 
 
-def test_own_features_decide_where_the_texts_do_not(quick: dict[str, Any]) -> None:
+def test_own_features_are_used_where_they_agree_with_the_texts(texts_and_topics: Data, quick: dict[str, Any]) -> None:
+    texts, topics = texts_and_topics
     rng = np.random.default_rng(0)
-    truth = np.arange(120) % 3
-    texts = [f"message {number}" for number in rng.permutation(120)]
-    features = np.eye(3)[truth] + rng.normal(0, 0.1, (120, 3))
-    model = RSTC(3, random_state=0, training="never", words=0, static=0, **quick)
-    assert evaluate(truth.tolist(), model.fit(texts, features=features).labels_.tolist()).acc > 0.9
-    assert evaluate(truth.tolist(), model.fit(texts).labels_.tolist()).acc < 0.7
-    assert model.predict(texts[:2]).shape == (2,), "predicting needs no features"
+    helpful = np.eye(4)[np.unique(topics, return_inverse=True)[1]] + rng.normal(0, 0.1, (len(texts), 4))
+    model = RSTC(4, random_state=0, training="never", **quick).fit(texts, features=helpful)
+    assert model.history_[0]["mix"]["features"] == 1.0
+    assert evaluate(topics, model.labels_.tolist()).acc > 0.9
+    assert model.predict(texts[:2]).tolist() == model.labels_[:2].tolist(), "predicting needs no features"
 
 
 @pytest.mark.parametrize(

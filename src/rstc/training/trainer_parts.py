@@ -11,8 +11,7 @@ from torch.nn import functional as F
 
 from rstc.config import Config
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
-from rstc.pseudo_labels.features import CUSTOM, EMBEDDING, STATIC, WORDS, build_word_features
-from rstc.pseudo_labels.initialization import UNDECIDED_WEIGHTS
+from rstc.pseudo_labels.features import CUSTOM, STATIC, WORDS, build_word_features
 from rstc.pseudo_labels.n_clusters import estimate_n_clusters
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
 from rstc.representation.hidden_state_cache import HiddenStateCache
@@ -211,13 +210,10 @@ def _estimate_n_clusters(
     def estimate() -> ClusterCount:
         assert E is not None
         assert side_features is not None
+        # Side features make small groups look more compact, so only those with a given weight count.
+        given = {STATIC: config.static, WORDS: config.words}
+        mix = {name: weight for name, weight in given.items() if not isinstance(weight, str)}
         features = side_features.join(E.numpy())
-        settings = {STATIC: config.static, WORDS: config.words}
-        mix = {
-            name: UNDECIDED_WEIGHTS[name] if isinstance(weight := settings.get(name, "auto"), str) else weight
-            for name in features.names
-            if name != EMBEDDING
-        }
         return estimate_n_clusters(features, mix, n_clusters_range, counting_rng, progress.advance)
 
     with progress.stage("count"):
