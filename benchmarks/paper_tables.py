@@ -10,7 +10,6 @@ import numpy as np
 from ablations import ABLATIONS, LINKAGE, OURS, STARTS
 from measuring import PAPER_RUNS
 from rstc.benchmark.datasets import DATASETS, IMBALANCED_DATASETS, NOISY_DATASETS, PAPER_DATASETS, SMALL_DATASETS
-from rstc.benchmark.published import published_scores
 from rstc.benchmark.store import Store
 from rstc.benchmark.tables import (
     SHOWN_METRICS,
@@ -62,21 +61,6 @@ def methods_table(*datasets: str) -> str:
     """All methods on some data sets, without the ablations of the default."""
     runs = [run for run in read_runs() if run["method"] != OURS or not run["changes"]]
     return format_markdown(build_table(runs, datasets)).rstrip()
-
-
-def overview_table() -> str:
-    """Mean ACC / NMI of k-means, of the paper's method and of the default on the paper's data sets, one per row."""
-    columns = {"k-means": "sbert", "RSTC, rerun": "rstc-paper", "rstc default": OURS}
-    rows = []
-    for name in PAPER_DATASETS:
-        acc, nmi = published_scores("rstc-paper", name) or (float("nan"), float("nan"))
-        cells = [f"{acc:.1f} / {nmi:.1f}"]
-        for method in columns.values():
-            runs = select_runs(name, method, {})
-            means = (np.mean([run[metric] for run in runs]) for metric in SHOWN_METRICS)
-            cells.append(f"{' / '.join(f'{mean:.1f}' for mean in means)} ({len(runs)})")
-        rows.append([DATASETS[name].title, *cells])
-    return markdown_table(["set", "RSTC, published", *columns], rows)
 
 
 def datasets_table() -> str:

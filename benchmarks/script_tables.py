@@ -431,23 +431,26 @@ SUITE_TITLES = {
 }
 
 
-def _suite_cells() -> dict[tuple[str, str, str], dict[str, tuple[float, float, float]]]:
-    """Return mean ACC, NMI and seconds of each method by half, set and variant, where all methods were measured."""
-    cells = {}
-    for (half, dataset, variant), rows in group(read("suite")["rows"], "half", "dataset", "variant").items():
-        by_method = {
-            method: tuple(means(runs, "acc", "nmi", "seconds")) for method, runs in group(rows, "method").items()
-        }
-        if set(by_method) == set(SUITE_TITLES):
-            cells[half, dataset, variant] = by_method
-    return cells
+Cells = dict[tuple[str, str, str], dict[str, tuple[float, ...]]]
 
 
-def suite_table() -> str:
-    """Make the table of the methods over all sets and samples of the suite, by half."""
+def _suite_cells() -> Cells:
+    """Return mean ACC, NMI and seconds of each method by half, set and variant."""
+    return {
+        key: {method: tuple(means(runs, "acc", "nmi", "seconds")) for method, runs in group(rows, "method").items()}
+        for key, rows in group(read("suite")["rows"], "half", "dataset", "variant").items()
+    }
+
+
+def suite_table(*variants: str) -> str:
+    """Make the table of the methods over the sets of the suite by half, of some variants or of all."""
     lines = []
     for half in ("A", "B"):
-        cells = [by_method for key, by_method in _suite_cells().items() if key[0] == half]
+        cells = [
+            by_method
+            for (own_half, _, variant), by_method in _suite_cells().items()
+            if own_half == half and len(by_method) == len(SUITE_TITLES) and (not variants or variant in variants)
+        ]
         for method, title in SUITE_TITLES.items():
             acc = np.array([cell[method][0] for cell in cells])
             best = np.array([max(other[0] for other in cell.values()) for cell in cells])
@@ -458,17 +461,23 @@ def suite_table() -> str:
                     f"{acc.mean():.1f} / {np.mean([cell[method][1] for cell in cells]):.1f}",
                     f"{(best - acc).max():.1f}",
                     f"{(best - acc <= 1).mean():.0%}",
-                    f"{np.median([cell[method][2] for cell in cells]):.0f} s",
                 ]
             )
-    header = ["half (cells)", "method", "mean ACC / NMI", "worst regret", "within 1 point of the best", "median time"]
-    return markdown_table(header, lines)
+    return markdown_table(["half (cells)", "method", "mean ACC / NMI", "worst regret", "within 1 of the best"], lines)
 
 
 def suite_sets_table() -> str:
     """Make the table of ACC and NMI for each set and variant of the suite."""
     lines = [
-        [half, dataset, variant, *(f"{cell[method][0]:.1f} / {cell[method][1]:.1f}" for method in SUITE_TITLES)]
+        [
+            half,
+            dataset,
+            variant,
+            *(
+                "–" if method not in cell else f"{cell[method][0]:.1f} / {cell[method][1]:.1f}"
+                for method in SUITE_TITLES
+            ),
+        ]
         for (half, dataset, variant), cell in sorted(_suite_cells().items())
     ]
     return markdown_table(["half", "set", "texts", *SUITE_TITLES.values()], lines)

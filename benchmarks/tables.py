@@ -26,7 +26,6 @@ from paper_tables import (
     imbalance_table,
     methods_table,
     noise_table,
-    overview_table,
     starts_table,
     training_gain_table,
 )
@@ -49,6 +48,8 @@ from script_tables import (
     scale_table,
     stages_table,
     subsample_table,
+    suite_sets_table,
+    suite_table,
     trainable_layers_table,
     training_step_table,
     transport_table,
@@ -59,10 +60,12 @@ from script_tables import (
 ROOT = Path(__file__).parent.parent
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "README.md": {
-        "results": overview_table,
+        "results": lambda: suite_table("1000"),
         "demo": demo_screen,
     },
     "docs/results.md": {
+        "suite": suite_table,
+        "suite_sets": suite_sets_table,
         "datasets": datasets_table,
         "whole": lambda: methods_table(*PAPER_DATASETS[:4]),
         "whole2": lambda: methods_table(*PAPER_DATASETS[4:]),
