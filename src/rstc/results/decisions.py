@@ -10,7 +10,7 @@ START_NAMES = {
     "spectral": "spectral clustering of the neighbour graph",
     "linkage": "average linkage",
 }
-FEATURE_NAMES = {"static": "static word vectors", "words": "words (TF-IDF)", "features": "your own features"}
+FEATURE_NAMES = {"static": "Static word vectors", "words": "Words (TF-IDF)", "features": "Your own features"}
 
 
 def describe_decisions(history: Sequence[dict[str, Any]], converged: bool) -> list[str]:
@@ -37,7 +37,7 @@ def describe_decisions(history: Sequence[dict[str, Any]], converged: bool) -> li
     >>> for sentence in describe_decisions(history, converged=False):
     ...     print(sentence)
     Start: k-means (agreement 0.400; average linkage 0.300).
-    words (TF-IDF): not used (agreement 0.400; with weight 1 0.300).
+    Words (TF-IDF): not used (agreement 0.400; with weight 1 0.300).
     """
     searches = [entry for entry in history if entry.get("candidates")]
     sentences = _describe_search(searches[0]["candidates"]) if searches else []
