@@ -40,7 +40,7 @@ SAMPLE_SIZE = 4000  # texts on which candidates are compared
 SAMPLE_TEXTS_PER_CLUSTER = 25
 COMPARISON_KMEANS_STARTS = 4
 GRAPH_NEIGHBOURS = 16  # of the spectral start, the text itself included
-SIMILAR_STARTS_NEIGHBOURS = 10  # for neighbour NMI if points are not averaged over neighbours
+DEFAULT_NEIGHBOURS = 10  # for neighbour NMI if points are not averaged over neighbours
 STABLE_ARI = 0.945  # of linkage on two samples, for a single feature set
 STABILITY_SAMPLES = 3
 STABILITY_SHARE = 0.8
@@ -381,8 +381,8 @@ class LabelSearch:
         points = np.asarray(normalize(self.points), dtype=np.float32)
         constrained = fit_constrained_kmeans(points, self.partial_labels, self.n_clusters, self.rng)
         results.append(self.improve("known", constrained))
-        neighbours = self.neighbours[:, :SIMILAR_STARTS_NEIGHBOURS] if self.averaged is None else self.averaged
-        neighbours = self.neighbours[:, :2] if neighbours.shape[1] < 2 else neighbours
+        k = DEFAULT_NEIGHBOURS if self.averaged is None else max(self.averaged.shape[1], 2)
+        neighbours = self.neighbours[:, :k]
         scores = [
             (result.partial_label_accuracy or 0.0) + neighbour_nmi(result.labels, neighbours) for result in results
         ]
