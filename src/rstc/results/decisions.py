@@ -53,6 +53,8 @@ def _describe_search(candidates: list[dict[str, Any]]) -> list[str]:
     best = candidates[0]
     starts = _best_by([(candidate["start"], candidate) for candidate in candidates])
     others = [f"{START_NAMES[name]} {value:.3f}" for name, value in starts.items() if name != best["start"]]
+    if best["start"] != "linkage" and starts.get("linkage", 0.0) > best["agreement"]["product"]:
+        others[-1] += ", but not stable"
     sentences = [f"Start: {START_NAMES[best['start']]} ({_compare(best, others)})."]
     for name, weight in best["mix"].items():
         weights = _best_by([(candidate["mix"][name], candidate) for candidate in candidates])
