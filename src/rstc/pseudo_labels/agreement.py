@@ -9,6 +9,7 @@ predict. The product over the feature sets therefore compares clusterings of dif
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +72,9 @@ def measure_agreement(features: TextFeatures, labels: Ints, n_clusters: int, rng
     for _ in range(int(np.clip(TEXTS_OVER_REPEATS // len(labels), MIN_REPEATS, MAX_REPEATS))):
         folds = rng.permutation(len(labels)) % min(N_FOLDS, len(labels))
         predictions = predict_by_feature_set(features, Q, folds)
-        scores.append({name: normalized_mutual_info_score(labels, found) for name, found in predictions.items()})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # raised if there are more clusters than half of the texts
+            scores.append({name: normalized_mutual_info_score(labels, found) for name, found in predictions.items()})
     by_features = {name: float(np.mean([score[name] for score in scores])) for name in features.names}
     return Agreement(by_features, float(np.mean([np.prod(list(score.values())) for score in scores])))
 
