@@ -156,7 +156,7 @@ def test_partial_labels_are_kept_and_number_the_clusters() -> None:
 @pytest.mark.parametrize(("is_stable", "start"), [(True, "linkage"), (False, "kmeans")])
 def test_linkage_with_a_small_lead_must_be_stable(is_stable: bool, start: str, monkeypatch: pytest.MonkeyPatch) -> None:
     E, _ = _make_blobs([60] * 3)
-    products = iter([0.50, 0.51])  # k-means, linkage
+    products = iter([0.50, 0.505])  # k-means, linkage
     monkeypatch.setattr(initialization, "measure_agreement", lambda *_: Agreement({}, next(products)))
     monkeypatch.setattr(initialization.LabelSearch, "is_linkage_stable", lambda _: is_stable)
     features = TextFeatures({"embedding": E, "static": E})
