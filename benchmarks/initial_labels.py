@@ -19,7 +19,8 @@ import numpy as np
 from measuring import ResultFile, make_parser, measure_time, score
 from rstc.config import Config
 from rstc.pseudo_labels.features import TextFeatures
-from rstc.pseudo_labels.initialization import InitializationSettings, find_initial_labels
+from rstc.pseudo_labels.initialization import find_initial_labels
+from rstc.pseudo_labels.initialization_settings import InitializationSettings
 
 DIM = 384
 NOISE_SCALE = 0.06  # of centres of length one

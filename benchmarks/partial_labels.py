@@ -23,7 +23,7 @@ from rstc.benchmark.store import Job, Store
 from rstc.config import Config
 from rstc.pseudo_labels.crossfit import predict_out_of_fold
 from rstc.pseudo_labels.features import EMBEDDING, STATIC, TextFeatures, build_word_features
-from rstc.pseudo_labels.initialization import UNDECIDED_WEIGHTS
+from rstc.pseudo_labels.initialization_settings import UNDECIDED_WEIGHTS
 from rstc.representation.static_vectors import load_static_vectors
 
 N_FOLDS = 10

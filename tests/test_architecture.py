@@ -33,7 +33,11 @@ NOT_ON_THE_WALK = {
         "training/checkpoint_file.py",
         "pseudo_labels/label_sources.py",
     ],
-    "how a run decides, and how it says so": ["pseudo_labels/agreement.py", "results/decisions.py"],
+    "how a run decides, and how it says so": [
+        "pseudo_labels/agreement.py",
+        "pseudo_labels/initialization_settings.py",
+        "results/decisions.py",
+    ],
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",
         "representation/folder_checks.py",

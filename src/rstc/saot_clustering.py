@@ -24,7 +24,8 @@ from rstc.config import Config
 from rstc.errors import InputError
 from rstc.pseudo_labels.crossfit import EMBEDDING_WEIGHT, fit_shrunk_lda
 from rstc.pseudo_labels.features import EMBEDDING, TextFeatures
-from rstc.pseudo_labels.initialization import InitializationSettings, find_initial_labels
+from rstc.pseudo_labels.initialization import find_initial_labels
+from rstc.pseudo_labels.initialization_settings import InitializationSettings
 from rstc.pseudo_labels.transport.saot import saot, semi_relaxed_transport
 
 Floats = NDArray[np.float64]

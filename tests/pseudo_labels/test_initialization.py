@@ -13,7 +13,8 @@ from sklearn.preprocessing import normalize
 from rstc.pseudo_labels import initialization
 from rstc.pseudo_labels.agreement import Agreement
 from rstc.pseudo_labels.features import TextFeatures, build_word_features
-from rstc.pseudo_labels.initialization import InitializationSettings, find_initial_labels, improve_labels
+from rstc.pseudo_labels.initialization import find_initial_labels, improve_labels
+from rstc.pseudo_labels.initialization_settings import InitializationSettings
 
 AUTO = InitializationSettings(
     "auto", 10, True, True, words="auto", static=0.0, neighbours=10, rounds=4, eps1=0.5, eps2="auto"
@@ -158,7 +159,7 @@ def test_linkage_with_a_small_lead_must_be_stable(is_stable: bool, start: str, m
     E, _ = _make_blobs([60] * 3)
     products = iter([0.50, 0.505])  # k-means, linkage
     monkeypatch.setattr(initialization, "measure_agreement", lambda *_: Agreement({}, next(products)))
-    monkeypatch.setattr(initialization.LabelSearch, "is_linkage_stable", lambda _: is_stable)
+    monkeypatch.setattr(initialization, "is_linkage_stable", lambda *_: is_stable)
     features = TextFeatures({"embedding": E, "static": E})
     initial = find_initial_labels(features, 3, replace(EMBEDDING_ONLY, static=1.0), np.random.default_rng(0))
     assert initial.start == start

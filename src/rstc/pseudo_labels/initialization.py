@@ -15,102 +15,32 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from rstc.pseudo_labels.agreement import Agreement, measure_agreement
 from rstc.pseudo_labels.constraints import align_with_partial_labels, fit_constrained_kmeans
 from rstc.pseudo_labels.crossfit import crossfit
-from rstc.pseudo_labels.features import CUSTOM, EMBEDDING, STATIC, WORDS, Mix, TextFeatures
+from rstc.pseudo_labels.features import EMBEDDING, Mix, TextFeatures
+from rstc.pseudo_labels.initialization_settings import UNDECIDED_WEIGHTS, InitializationSettings
 from rstc.pseudo_labels.kmeans import fit_kmeans, fit_kmeans_with_swaps
-from rstc.pseudo_labels.linkage import cluster_by_linkage
+from rstc.pseudo_labels.linkage import cluster_by_linkage, is_linkage_stable
 from rstc.pseudo_labels.neighbours import neighbour_nmi
 from rstc.pseudo_labels.spectral import embed_neighbour_graph
-from rstc.pseudo_labels.transport.marginals import suggest_eps2
 
 logger = logging.getLogger("rstc")
 
-STARTS = ("kmeans", "linkage")  # that "auto" compares; "spectral" is for users who know that it fits
-WEIGHTS = {STATIC: (0.0, 1.0), CUSTOM: (0.0, 1.0), WORDS: (0.0, 0.5, 1.0)}  # that "auto" tries
-UNDECIDED_WEIGHTS = {STATIC: 1.0, CUSTOM: 1.0, WORDS: 0.5}  # where no candidates are compared
 SAMPLE_SIZE = 4000  # texts on which candidates are compared
 SAMPLE_TEXTS_PER_CLUSTER = 25
 COMPARISON_KMEANS_STARTS = 4
 GRAPH_NEIGHBOURS = 16  # of the spectral start, the text itself included
 DEFAULT_NEIGHBOURS = 10  # for neighbour NMI if points are not averaged over neighbours
 CLEAR_LEAD = 0.02  # of linkage over k-means in agreement, relative
-STABLE_ARI = 0.945  # of linkage on two samples
-STABILITY_SAMPLES = 3
-STABILITY_SHARE = 0.8
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class InitializationSettings:
-    """How to find labels; the fields are those of `Config`.
-
-    Attributes
-    ----------
-    start : str
-        "kmeans", "linkage", "spectral", or "auto" to compare the first two.
-    kmeans_starts : int
-        Number of runs of k-means, of which the best is kept.
-    swaps : bool
-        Whether k-means is improved by swaps.
-    unit_length : bool
-        Whether embeddings are scaled to length one.
-    words : float or "auto"
-        Weight of the words; that of the embeddings is 1. 0: no words. "auto" compares several.
-    static : float or "auto"
-        Weight of the static word vectors.
-    neighbours : int
-        Number of neighbours, the text itself included, that a point is averaged over; 0: none.
-    rounds : int
-        Number of cross-fitted rounds; 0: the labels of the start are not changed.
-    eps1 : float
-        Weight of the plan's entropy.
-    eps2 : float or str
-        Weight of the penalty on class sizes, or "auto" to choose it from the cluster sizes of the start.
-    """
-
-    start: str
-    kmeans_starts: int
-    swaps: bool
-    unit_length: bool
-    words: float | str
-    static: float | str
-    neighbours: int
-    rounds: int
-    eps1: float
-    eps2: float | str
-
-    @property
-    def is_plain_kmeans(self) -> bool:
-        """Whether labels are those of k-means on the embeddings, as in the paper."""
-        return self.start == "kmeans" and not (
-            self.swaps or self.words or self.static or self.neighbours or self.rounds
-        )
-
-    def choose_eps2(self, sizes: Ints) -> float:
-        """Return eps2 for clusters of these sizes, (C,)."""
-        return suggest_eps2(sizes) if isinstance(self.eps2, str) else self.eps2
-
-    def list_mixes(self, names: tuple[str, ...]) -> list[dict[str, float]]:
-        """Return the mixes of these feature sets to compare."""
-        fixed = {WORDS: self.words, STATIC: self.static, CUSTOM: "auto"}
-        others = [name for name in names if name != EMBEDDING]
-        weights = [WEIGHTS[name] if isinstance(weight := fixed[name], str) else (float(weight),) for name in others]
-        return [dict(zip(others, combination, strict=True)) for combination in product(*weights)]
-
-    def list_starts(self) -> list[str]:
-        """Return the starts to compare."""
-        return list(STARTS) if self.start == "auto" else [self.start]
 
 
 @dataclass(frozen=True)
@@ -278,7 +208,7 @@ def compare_candidates(
         features = features.select(np.sort(rng.choice(len(features), size, replace=False)))
     if len(features.names) == 1:
         search = LabelSearch.prepare(features, mixes[0], n_clusters, settings, rng)
-        return (Candidate("linkage" if search.is_linkage_stable() else "kmeans", mixes[0]),)
+        return (Candidate("linkage" if is_linkage_stable(search.points, n_clusters, rng) else "kmeans", mixes[0]),)
     settings = replace(settings, kmeans_starts=min(settings.kmeans_starts, COMPARISON_KMEANS_STARTS))
     scored: list[tuple[float, Candidate]] = []
     for mix in mixes:
@@ -293,7 +223,8 @@ def compare_candidates(
     # Agreement rates linkage a little too high. Where its lead is small, linkage must be stable as well.
     if rival > 0 and scored[0][0] < (1 + CLEAR_LEAD) * scored[rival][0]:
         embedding_only = dict.fromkeys(candidates[0].mix, 0.0)
-        if not LabelSearch.prepare(features, embedding_only, n_clusters, settings, rng).is_linkage_stable():
+        points = LabelSearch.prepare(features, embedding_only, n_clusters, settings, rng).points
+        if not is_linkage_stable(points, n_clusters, rng):
             candidates.insert(0, candidates.pop(rival))
     return tuple(candidates)
 
@@ -399,21 +330,6 @@ class LabelSearch:
             accuracy = result.partial_label_accuracy
             logger.info("%s: accuracy on partial labels %s, with neighbour NMI %.4f", result.start, accuracy, score)
         return results[int(np.argmax(scores))]
-
-    def is_linkage_stable(self) -> bool:
-        """Whether average linkage finds the same clusters in random samples of the points."""
-        size = int(STABILITY_SHARE * len(self.points))
-        if size <= self.n_clusters:
-            return False
-        for _ in range(STABILITY_SAMPLES):
-            first, second = (np.sort(self.rng.choice(len(self.points), size, replace=False)) for _ in range(2))
-            _, in_first, in_second = np.intersect1d(first, second, return_indices=True)
-            labels = [cluster_by_linkage(self.points[rows], self.n_clusters, self.rng) for rows in (first, second)]
-            ari = adjusted_rand_score(labels[0][in_first], labels[1][in_second])
-            logger.info("linkage of two samples agrees at ARI %.3f", ari)
-            if ari <= STABLE_ARI:
-                return False
-        return True
 
     def _run_kmeans(self, points: Floats) -> Ints:
         fit = fit_kmeans_with_swaps if self.settings.swaps else fit_kmeans

@@ -7,15 +7,23 @@ O(N) memory and single outliers do not become clusters.
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 from rstc.numerics.hierarchy import build_tree_from_means, cluster_means, cut_tree
 from rstc.pseudo_labels.kmeans import fit_single_threaded
 
+logger = logging.getLogger("rstc")
+
 MIN_MICRO_CLUSTERS = 1500
 MICRO_CLUSTERS_PER_CLUSTER = 4
+STABLE_ARI = 0.945  # of linkage on two samples
+STABILITY_SAMPLES = 3
+STABILITY_SHARE = 0.8
 LLOYD_STEPS = 10  # micro-clusters need not be good, only small
 
 
@@ -47,6 +55,22 @@ def cluster_by_linkage(points: NDArray[np.float32], n_clusters: int, rng: np.ran
     sizes = np.bincount(micro)
     tree = build_tree_from_means(cluster_means(points, micro, len(sizes)), sizes.astype(np.float64))
     return cut_tree(tree, min(n_clusters, len(sizes)))[micro]
+
+
+def is_linkage_stable(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> bool:
+    """Whether average linkage finds the same clusters in random samples of points (N, D)."""
+    size = int(STABILITY_SHARE * len(points))
+    if size <= n_clusters:
+        return False
+    for _ in range(STABILITY_SAMPLES):
+        first, second = (np.sort(rng.choice(len(points), size, replace=False)) for _ in range(2))
+        _, in_first, in_second = np.intersect1d(first, second, return_indices=True)
+        labels = [cluster_by_linkage(points[rows], n_clusters, rng) for rows in (first, second)]
+        ari = adjusted_rand_score(labels[0][in_first], labels[1][in_second])
+        logger.info("linkage of two samples agrees at ARI %.3f", ari)
+        if ari <= STABLE_ARI:
+            return False
+    return True
 
 
 def _fit_micro_clusters(points: NDArray[np.float32], n: int, rng: np.random.Generator) -> NDArray[np.int64]:

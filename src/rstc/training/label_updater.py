@@ -23,12 +23,8 @@ from torch.nn import functional as F
 from rstc.config import Config
 from rstc.pseudo_labels.constraints import UNLABELLED
 from rstc.pseudo_labels.features import EMBEDDING, TextFeatures, WordFeatures
-from rstc.pseudo_labels.initialization import (
-    InitializationSettings,
-    InitialLabels,
-    find_initial_labels,
-    improve_labels,
-)
+from rstc.pseudo_labels.initialization import InitialLabels, find_initial_labels, improve_labels
+from rstc.pseudo_labels.initialization_settings import InitializationSettings
 from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans
 from rstc.pseudo_labels.label_sources import TransportLabelSource
 from rstc.representation.head_training import fit_head, warm_up_head
