@@ -119,6 +119,31 @@ def transport_table() -> str:
     )
 
 
+def transport_memory_table() -> str:
+    """Time of SAOT and of its labels, and the memory beyond log P."""
+    rows = []
+    for row in read("transport")["rows"]:
+        if row["problem"] == "memory":
+            newton = row["newton"]
+            problem = [f"{row['N']:,}", f"{row['C']:,}", row["eps2"]]
+            seconds = [format_seconds(newton["seconds"]), format_seconds(row["labels_seconds"])]
+            memory = [f"{row['log_p_mb']:,.0f}", f"{row['extra_mb']:,.0f}", f"{row['extra_mb'] / row['log_p_mb']:.1%}"]
+            rows.append([*problem, *seconds, f"{newton['residual']:.0e}", newton["steps"], *memory])
+    titles = [
+        "N",
+        "C",
+        "eps2",
+        "seconds",
+        "labels: seconds",
+        "residual",
+        "steps",
+        "log P, MB",
+        "beyond it, MB",
+        "share",
+    ]
+    return markdown_table(titles, rows)
+
+
 def pot_table() -> str:
     """Transport to fixed class sizes by Newton's method and by POT."""
     rows = []

@@ -1,4 +1,4 @@
-"""Time and residual of the Newton solver of the transport, beside the paper's alternation and POT.
+"""Time, residual and memory of the Newton solver of the transport, beside the paper's alternation and POT.
 
     pip install 'rstc[bench]'
     python benchmarks/transport.py            measure, and draw docs/figures/transport.png
@@ -8,23 +8,30 @@ Predictions are random: classes of very different sizes, a network that is mostl
 Where N C is at most 2 million, the alternation takes the paper's 1,000 rounds, or fewer if it converges. Above, only
 the time per round is measured, between round 5 and round 15; how many rounds it would take is not known, but with the
 same C and eps2 the number hardly changes with N. POT solves the problem with fixed class sizes, also on torch
-tensors. Rows are written to results/transport.json; rows that are present are skipped.
+tensors. Memory is measured in a process of its own, as the growth of the largest resident set while the problem is
+solved and labels are read, with log P in memory before. Rows are written to results/transport.json; rows that are
+present are skipped.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from measuring import FIGURES, RESULTS, ResultFile, make_parser, measure_time
+from measuring import FIGURES, RESULTS, ResultFile, make_parser, measure_time, run_in_process
 from rstc.pseudo_labels.transport.saot import optimal_transport, saot
 
 EPS1 = 0.1
 SIZES = [(N, C) for N in (1_000, 10_000, 100_000, 1_000_000) for C in (4, 20, 100, 1_000) if N * C <= 10**8]
+MEMORY_SIZES = [(1_000_000, 100), (20_000, 10_000)]
 EPS2 = (0.1, 0.01, 0.001)
 MAX_ENTRIES_TO_CONVERGE = 2_000_000  # N C up to which the alternation runs to the end
 MAX_ROUNDS = 1_000
@@ -92,6 +99,48 @@ def compare_with_pot(N: int, C: int) -> dict[str, Any]:
     }
 
 
+def measure_memory(N: int, C: int, eps2: float) -> dict[str, Any]:
+    """Solve a problem in a new process, which reads log P from a file that another process has written."""
+    with tempfile.TemporaryDirectory() as folder:
+        log_p, row = Path(folder) / "log_p.npy", Path(folder) / "row.json"
+        run_in_process(write_predictions, log_p, N, C)
+        run_in_process(write_memory_row, log_p, row, eps2)
+        return dict(json.loads(row.read_text()))
+
+
+def write_predictions(path: Path, N: int, C: int) -> None:
+    np.save(path, make_predictions(N, C).numpy())
+
+
+def write_memory_row(log_p_path: Path, row_path: Path, eps2: float) -> None:
+    saot(make_predictions(1000, 20)).labels  # warm-up  # noqa: B018
+    log_p = np.load(log_p_path)
+    before = read_peak_memory()
+    newton, seconds = time_solver(lambda: saot(log_p, EPS1, eps2))
+    _, seconds_of_labels = time_solver(lambda: newton.labels)
+    row = {
+        "problem": "memory",
+        "N": len(log_p),
+        "C": log_p.shape[1],
+        "eps2": eps2,
+        "tol": 1e-8,
+        "newton": {"seconds": round(seconds, 4), "residual": newton.residual, "steps": newton.iterations},
+        "labels_seconds": round(seconds_of_labels, 4),
+        "log_p_mb": round(log_p.nbytes / 1e6, 1),
+        "extra_mb": round((read_peak_memory() - before) / 1e6, 1),
+    }
+    row_path.write_text(json.dumps(row))
+
+
+def read_peak_memory() -> int:
+    """Read the largest resident set of this process, in bytes (Linux).
+
+    `resource.getrusage` does not tell it: its peak starts at the memory of the parent process.
+    """
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return 1024 * int(peak)
+
+
 def draw_times(rows: list[dict[str, Any]]) -> None:
     """Draw the seconds against N and against C."""
     import matplotlib
@@ -132,6 +181,10 @@ def main() -> None:
                     results.add(compare_with_alternation(N, C, eps2))
             if N * C <= MAX_ENTRIES_TO_CONVERGE and not results.has(problem="fixed b", N=N, C=C, eps2=None):
                 results.add(compare_with_pot(N, C))
+        for N, C in MEMORY_SIZES:
+            for eps2 in EPS2:
+                if not results.has(problem="memory", N=N, C=C, eps2=eps2):
+                    results.add(measure_memory(N, C, eps2))
     draw_times(json.loads((RESULTS / "transport.json").read_text())["rows"])
 
 

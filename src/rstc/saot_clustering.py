@@ -128,7 +128,7 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
         labels, eps2 = self._find_initial_labels(U, C, rng)
         statistics = _SufficientStatistics.zeros(C, U.shape[1], X.shape[1]).add(X, U, np.eye(C)[labels])
         transport = saot(statistics.log_probabilities(U), self.eps1, eps2)
-        order = np.argsort(-np.bincount(transport.plan.argmax(1), minlength=C), kind="stable")
+        order = np.argsort(-np.bincount(transport.labels, minlength=C), kind="stable")
 
         self.eps2_: float = eps2
         self._sphere = sphere

@@ -17,6 +17,7 @@ from rstc.pseudo_labels.crossfit import (
     predict_out_of_fold,
 )
 from rstc.pseudo_labels.features import TextFeatures, WordFeatures
+from rstc.pseudo_labels.transport.saot import saot
 
 
 @pytest.fixture
@@ -92,8 +93,9 @@ def test_class_sizes_are_estimated() -> None:
 
 
 def test_every_class_keeps_a_text() -> None:
-    plan = np.array([[0.5, 0.3, 0.2], [0.6, 0.1, 0.3], [0.9, 0.05, 0.05]])
-    assert assign_labels(plan).tolist() == [1, 2, 0]
+    P = np.array([[0.5, 0.3, 0.2], [0.6, 0.1, 0.3], [0.9, 0.05, 0.05]])
+    transport = saot(np.log(P), eps1=1.0, eps2=0.0)  # its plan is P / N
+    assert assign_labels(transport).tolist() == [1, 2, 0]
 
 
 def test_there_can_be_as_many_classes_as_texts() -> None:

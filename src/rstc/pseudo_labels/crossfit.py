@@ -31,6 +31,7 @@ EMBEDDING_WEIGHT = 0.2
 OTHER_DENSE_WEIGHT = 0.1  # static vectors and a user's own features
 WORD_WEIGHT = 0.5
 NEIGHBOUR_WEIGHT = 0.7  # of the neighbours' mean probabilities; that of the text's own is 0.3
+MAX_COLUMNS_SHARE = 1 / 32  # of the plan's columns, which are held at a time to find texts for empty classes
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -107,12 +108,14 @@ def crossfit(
         if given_Q is not None and partial_labels is not None:
             accuracy = float((P[labelled].argmax(1) == partial_labels[labelled]).mean())
             P[labelled] = given_Q
-        transport = saot(np.log(np.maximum(P, 1e-12)), eps1, eps2, tol=1e-6, start=potentials)
+        log_p = np.maximum(P, 1e-12)
+        transport = saot(np.log(log_p, out=log_p), eps1, eps2, tol=1e-6, start=potentials)
         potentials = transport.potentials
-        Q = (transport.plan / transport.plan.sum(1, keepdims=True)).astype(np.float32)
+        for rows, plan in transport.iter_blocks():
+            Q[rows] = plan / plan.sum(1, keepdims=True)
         if given_Q is not None:
             Q[labelled] = given_Q
-    labels = assign_labels(transport.plan)
+    labels = assign_labels(transport)
     if partial_labels is not None:
         labels[labelled] = partial_labels[labelled]
     return CrossFitResult(labels, transport, float((P.argmax(1) == labels).mean()), accuracy)
@@ -161,21 +164,26 @@ def predict_out_of_fold(features: TextFeatures, neighbours: Ints | None, Q: Floa
     return P
 
 
-def assign_labels(plan: NDArray[np.float64]) -> Ints:
+def assign_labels(transport: Transport[NDArray[np.float64]]) -> Ints:
     """Assign each text its most likely class (N,), then each empty class its most likely text.
 
-    >>> assign_labels(np.array([[0.4, 0.1], [0.3, 0.2]])).tolist()
+    >>> assign_labels(saot(np.log([[0.8, 0.2], [0.7, 0.3]]), eps2=0.0)).tolist()
     [0, 1]
     """
-    labels = plan.argmax(1)
-    sizes = np.bincount(labels, minlength=plan.shape[1])
-    for empty in np.flatnonzero(sizes == 0):
-        for text in np.argsort(-plan[:, empty], kind="stable"):
-            if sizes[labels[text]] > 1:
-                sizes[labels[text]] -= 1
-                labels[text], sizes[empty] = empty, 1
-                break
-    return np.asarray(labels, dtype=np.int64)
+    C = len(transport.b)
+    labels = np.array(transport.labels, dtype=np.int64)
+    sizes = np.bincount(labels, minlength=C)
+    empty_classes = np.flatnonzero(sizes == 0)
+    step = max(1, int(C * MAX_COLUMNS_SHARE))
+    for start in range(0, len(empty_classes), step):
+        chosen = empty_classes[start : start + step]
+        for empty, column in zip(chosen, transport.columns(chosen).T, strict=True):
+            for text in np.argsort(-column, kind="stable"):
+                if sizes[labels[text]] > 1:
+                    sizes[labels[text]] -= 1
+                    labels[text], sizes[empty] = empty, 1
+                    break
+    return labels
 
 
 def fit_shrunk_lda(
@@ -213,15 +221,24 @@ def fit_shrunk_lda(
     return weights.astype(np.float32), bias.astype(np.float32)
 
 
-def fit_lda_per_fold(E: Floats, Q: Floats, folds: Ints) -> list[tuple[Floats, Floats]]:
+def compute_scatter_per_fold(E: Floats, folds: Ints) -> NDArray[np.float64]:
+    """Sum the outer products of the embeddings (N, D) in each fold, (folds, D, D)."""
+    return np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in split_rows(folds)])
+
+
+def fit_lda_per_fold(
+    E: Floats, Q: Floats, folds: Ints, scatters: NDArray[np.float64] | None = None
+) -> list[tuple[Floats, Floats]]:
     """Fit LDA without each fold: weights (D, C) and bias (C,).
 
-    Its sufficient statistics are sums over texts, so that leaving a fold out is a subtraction.
+    Its sufficient statistics are sums over texts, so that leaving a fold out is a subtraction. `scatters`, those of
+    `compute_scatter_per_fold`, need not be computed again for other Q.
     """
     parts = split_rows(folds)
     sizes = np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts])  # (folds, C)
     sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
-    scatters = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, D, D)
+    if scatters is None:
+        scatters = compute_scatter_per_fold(E, folds)
     all_sizes, all_sums, all_scatter = sizes.sum(0), sums.sum(0), scatters.sum(0)
     return [
         fit_shrunk_lda(len(E) - len(rows), all_sizes - sizes[fold], all_sums - sums[fold], all_scatter - scatters[fold])

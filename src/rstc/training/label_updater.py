@@ -194,7 +194,7 @@ class LabelUpdater:
         assert self._source is not None
         transport = self._source.solve(prediction.log_p, prediction.clusters.numpy(), self.eps2)
         diagnostics = {"transport_residual": transport.residual, "transport_steps": transport.iterations}
-        labels = transport.plan.argmax(1)
+        labels = transport.labels
         if self.partial_labels is not None:
             labels = torch.from_numpy(np.where(self.partial_labels != UNLABELLED, self.partial_labels, labels.numpy()))
         return LabelUpdate(prediction, prediction.clusters, labels, transport.b.numpy(), diagnostics)

@@ -50,13 +50,19 @@ class CostMatrix:
         """N and C."""
         return self.n_rows, self.log_p.shape[1]
 
-    def iter_blocks(self) -> Iterator[tuple[slice, Tensor]]:
-        """Yield the rows of a block and its costs (rows, C) in float64, which may be changed in place."""
+    def read(self, rows: slice) -> Tensor:
+        """Return the costs of some rows of this process (rows, C) in float64, the smallest cost of each at 0."""
+        L = self.log_p[rows].to(torch.float64)
+        M: Tensor = L.amax(1, keepdim=True) - L
+        return M.clamp_(max=-LOG_ZERO)
+
+    def iter_blocks(self, first_row: int = 0) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the rows of a block and its costs (rows, C), which may be changed in place, from `first_row` on."""
         n, C = self.log_p.shape
         block_rows = max(1, BLOCK_VALUES // C)
-        for start in range(0, n, block_rows):
+        for start in range(first_row, n, block_rows):
             rows = slice(start, min(start + block_rows, n))
-            yield rows, _compute_costs(self.log_p[rows])
+            yield rows, self.read(rows)
 
     def subsample(self, n_rows: int) -> CostMatrix:
         """Return a cost matrix of about `n_rows` evenly spaced rows."""
@@ -66,11 +72,9 @@ class CostMatrix:
 
 def build_costs(log_p: NDArray[np.floating] | Tensor, processes: ProcessGroup = SINGLE_PROCESS) -> CostMatrix:
     """Validate this process's rows of log P and build the cost matrix."""
-    rows = log_p.detach() if isinstance(log_p, Tensor) else torch.from_numpy(np.ascontiguousarray(log_p))
+    rows = log_p.detach() if isinstance(log_p, Tensor) else _wrap(log_p)
     if rows.ndim != 2 or rows.shape[1] == 0 or (processes.is_single and len(rows) == 0):
         raise InputError(f"log_p must have the shape (N, C) with N, C at least 1, got {tuple(rows.shape)}")
-    if not rows.is_floating_point():
-        rows = rows.to(torch.float64)
     costs = CostMatrix(rows, 0.0, int(processes.total(len(rows))), processes)
     max_cost = 0.0
     for block, M in costs.iter_blocks():
@@ -80,11 +84,29 @@ def build_costs(log_p: NDArray[np.floating] | Tensor, processes: ProcessGroup = 
     return replace(costs, max_cost=processes.max(max_cost))
 
 
-def _compute_costs(log_p: Tensor) -> Tensor:
-    """Return rows of M in float64, the smallest cost of each at 0."""
-    L = log_p.to(torch.float64)
-    M: Tensor = L.amax(1, keepdim=True) - L
-    return M.clamp_(max=-LOG_ZERO)
+def softmax_rows(M: Tensor, g: Tensor, eps1: float) -> tuple[Tensor, Tensor]:
+    """Return softmax((g - M) / eps1) by rows, and its logsumexp; M is overwritten."""
+    logits = torch.sub(g, M, out=M).div_(eps1)
+    maxima = logits.amax(1, keepdim=True)
+    S = logits.sub_(maxima).exp_()
+    sums = S.sum(1, keepdim=True)
+    return S.div_(sums), maxima + sums.log_()
+
+
+def measure_sums(costs: CostMatrix, g: Tensor, eps1: float) -> tuple[Tensor, float]:
+    """Return the column sums of pi(g), (C,), and the L1 distance of its row sums to 1/N, over all processes."""
+    column_sums, row_error = torch.zeros_like(g), 0.0
+    for _, M in costs.iter_blocks():
+        block = softmax_rows(M, g, eps1)[0].div_(costs.n_rows)
+        column_sums += block.sum(0)
+        row_error += (block.sum(1) - 1 / costs.n_rows).abs().sum().item()
+    return costs.processes.all_reduce(column_sums), costs.processes.total(row_error)
+
+
+def _wrap(log_p: NDArray[np.floating]) -> Tensor:
+    """Return a tensor that shares the memory of an array, or of a copy if torch cannot read the array's layout."""
+    is_readable = log_p.dtype.isnative and all(stride >= 0 for stride in log_p.strides)
+    return torch.from_numpy(log_p if is_readable else np.ascontiguousarray(log_p, log_p.dtype.newbyteorder("=")))
 
 
 def _raise_invalid(log_p: Tensor, first_row: int) -> None:

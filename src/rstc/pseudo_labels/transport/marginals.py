@@ -21,6 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp
+from torch import Tensor
+
+from rstc.errors import InputError
 
 Vector = NDArray[np.float64]
 
@@ -113,6 +116,20 @@ def suggest_eps2(sizes: NDArray[np.int64]) -> float:
     """
     variation = sizes.std() / sizes.mean()
     return float(min(MAX_EPS2, 0.1 * (0.25 / max(variation, 1e-9)) ** 4))
+
+
+def validate_distribution(b: NDArray[np.float64] | Tensor, C: int, min_share: float) -> Vector:
+    """Return b in float64; raise an InputError if it is no distribution over C classes."""
+    shares = to_vector(b)
+    if shares.shape != (C,) or not (shares >= min_share).all() or not abs(shares.sum() - 1) <= 1e-6:
+        kind = "positive shares" if min_share else "shares, none negative,"
+        raise InputError(f"b must hold {C} {kind} that sum to 1, got {shares}")
+    return shares
+
+
+def to_vector(values: NDArray[np.float64] | Tensor) -> Vector:
+    """Return values as a numpy array in float64."""
+    return np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values, dtype=np.float64)
 
 
 def _minimise_log_barrier(g: Vector, eps2: float) -> Vector:

@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rstc.pseudo_labels.transport.costs import CostMatrix
+from rstc.pseudo_labels.transport.costs import CostMatrix, softmax_rows
+from rstc.pseudo_labels.transport.gram import GramOperator
 from rstc.pseudo_labels.transport.marginals import Marginal, MarginalSolution, Vector
-from rstc.runtime.distributed import ProcessGroup
 
 # Up to this many classes the Hessian is built and solved, O(N C^2) a step. Beyond, conjugate gradients only multiply by
 # it, O(N C) a product.
@@ -58,9 +58,9 @@ class DualSolution:
 
 @dataclass(frozen=True)
 class _DualPoint:
-    """The negated dual at g: its value, its gradient (C,), the marginal, and S = N pi for the Hessian.
+    """The negated dual at g: its value, its gradient (C,), the marginal, and S^T S of S = N pi for the Hessian.
 
-    `gram` is S^T S (C, C); with more than `MAX_DENSE_CLASSES` classes it is None, and `S` (n, C) is kept in float32.
+    `gram` is S^T S (C, C); with more than `MAX_DENSE_CLASSES` classes it is None.
     """
 
     g: Vector
@@ -68,8 +68,6 @@ class _DualPoint:
     gradient: Vector
     marginal: MarginalSolution
     gram: Tensor | None
-    S: Tensor | None
-    processes: ProcessGroup
 
     @property
     def error(self) -> float:
@@ -117,17 +115,7 @@ def solve_newton(
         stage_tol = tol if scaled_eps1 == eps1 else 1e-2
         point, steps = _minimise(costs, scaled_eps1, marginal, g, stage_tol, max_iter - iterations)
         g, b, iterations = point.g, point.marginal.b, iterations + steps
-        del point  # with many classes it is large
     return DualSolution(g, b, iterations)
-
-
-def softmax_rows(M: Tensor, g: Tensor, eps1: float) -> tuple[Tensor, Tensor]:
-    """Return softmax((g - M) / eps1) by rows, and its logsumexp; M is overwritten."""
-    logits = torch.sub(g, M, out=M).div_(eps1)
-    maxima = logits.amax(1, keepdim=True)
-    S = logits.sub_(maxima).exp_()
-    sums = S.sum(1, keepdim=True)
-    return S.div_(sums), maxima + sums.log_()
 
 
 def _eps_schedule(max_cost: float, eps1: float) -> list[float]:
@@ -162,30 +150,26 @@ def _evaluate(costs: CostMatrix, eps1: float, marginal: Marginal, g: Vector) -> 
     device = costs.log_p.device
     potentials = torch.from_numpy(g).to(device)
     total, mass = 0.0, torch.zeros(C, dtype=torch.float64, device=device)
-    is_dense = C <= MAX_DENSE_CLASSES
-    gram = torch.zeros(C, C, dtype=torch.float64, device=device) if is_dense else None
-    all_S = None if is_dense else torch.empty(len(costs.log_p), C, dtype=torch.float32, device=device)
-    for rows, M in costs.iter_blocks():
+    gram = torch.zeros(C, C, dtype=torch.float64, device=device) if C <= MAX_DENSE_CLASSES else None
+    for _, M in costs.iter_blocks():
         S, log_sums = softmax_rows(M, potentials, eps1)
         total += log_sums.sum().item()
         mass += S.sum(0)
         if gram is not None:
             gram.addmm_(S.T, S)
-        if all_S is not None:
-            all_S[rows] = S
     processes = costs.processes
     total, mass = processes.total(total), processes.all_reduce(mass)
     if gram is not None:
         gram = processes.all_reduce(gram)
     solution = marginal(g)
     gradient = np.asarray(mass.cpu().numpy()) / N - solution.b
-    return _DualPoint(g, eps1 * total / N - solution.value, gradient, solution, gram, all_S, processes)
+    return _DualPoint(g, eps1 * total / N - solution.value, gradient, solution, gram)
 
 
 def _take_step(costs: CostMatrix, eps1: float, marginal: Marginal, point: _DualPoint) -> _DualPoint | None:
     """Return the point after one Newton step with Armijo line search, or None if the search fails."""
     N = costs.shape[0]
-    step = _solve_dense(point, N * eps1) if point.gram is not None else _solve_by_cg(point, N * eps1)
+    step = _solve_dense(point, N * eps1) if point.gram is not None else _solve_by_cg(costs, eps1, point)
     # Where the dual is almost linear the step runs to infinity; no potential needs to move further than the costs span.
     step *= min(1.0, (costs.max_cost + eps1) / max(np.abs(step).max(), 1e-300))
     descent, step_size = float(point.gradient @ step), 1.0
@@ -195,7 +179,6 @@ def _take_step(costs: CostMatrix, eps1: float, marginal: Marginal, point: _DualP
         if trial.value <= point.value + 1e-4 * step_size * descent + rounding:
             return trial
         step_size /= 2
-        del trial  # with many classes it is large
     return None
 
 
@@ -220,23 +203,22 @@ def _solve_dense(point: _DualPoint, scale: float) -> Vector:
     return np.asarray(-np.linalg.solve(hessian, point.gradient))
 
 
-def _solve_by_cg(point: _DualPoint, scale: float) -> Vector:
+def _solve_by_cg(costs: CostMatrix, eps1: float, point: _DualPoint) -> Vector:
     """Return an inexact Newton step by conjugate gradients, preconditioned by the Hessian's diagonal.
 
-    The tolerance shrinks with the error, as is usual for inexact Newton methods; `scale` is N eps1.
+    The tolerance shrinks with the error, as is usual for inexact Newton methods.
     """
-    assert point.S is not None
-    S, D = point.S, point.marginal.curvature
+    N = costs.shape[0]
+    gram, D = GramOperator(costs, eps1, point.g), point.marginal.curvature
+    mass = N * (point.gradient + point.marginal.b)
 
     def multiply_by_hessian(v: Vector) -> Vector:
-        direction = torch.from_numpy(v.astype(np.float32)).to(S.device)
-        product = mass * v - point.processes.all_reduce((S.T @ (S @ direction)).double()).cpu().numpy()
-        return np.asarray(product / scale + D * v - (D * (D @ v) / D.sum() if D.any() else 0) + ridge * v)
+        product = (mass * v - gram.multiply(v)) / (N * eps1)
+        return np.asarray(product + D * v - (D * (D @ v) / D.sum() if D.any() else 0) + ridge * v)
 
-    sums, squares = S.sum(0, dtype=torch.float64), torch.linalg.vector_norm(S, dim=0, dtype=torch.float64).square()
-    mass, squared = (total.cpu().numpy() for total in point.processes.all_reduce(torch.stack([sums, squares])))
-    diagonal = (mass - squared) / scale + D
-    ridge = 1e-7 * float(np.mean(diagonal) + mass.mean() / scale)  # the resolution of float32
+    diagonal = (mass - gram.diagonal) / (N * eps1) + D
+    # The Hessian is singular along the ones, and between groups of classes whose links are dropped or underflow.
+    ridge = 1e-7 * float(np.mean(diagonal) + mass.mean() / (N * eps1))
     diagonal = np.maximum(diagonal, 0) + ridge
 
     x, r = np.zeros_like(point.gradient), -point.gradient

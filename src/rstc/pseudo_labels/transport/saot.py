@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from torch import Tensor
 
 from rstc.errors import InputError, TransportWarning
 from rstc.pseudo_labels.transport.alternating import solve_alternating
-from rstc.pseudo_labels.transport.costs import CostMatrix, build_costs
+from rstc.pseudo_labels.transport.costs import CostMatrix, build_costs, measure_sums, softmax_rows
 from rstc.pseudo_labels.transport.marginals import (
     MIN_CLASS_SHARE,
     Marginal,
@@ -34,8 +35,10 @@ from rstc.pseudo_labels.transport.marginals import (
     fixed_marginal,
     kl_marginal,
     log_barrier_marginal,
+    to_vector,
+    validate_distribution,
 )
-from rstc.pseudo_labels.transport.newton import DualSolution, softmax_rows, solve_newton
+from rstc.pseudo_labels.transport.newton import DualSolution, solve_newton
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
 Array = TypeVar("Array", NDArray[np.float64], Tensor)
@@ -53,10 +56,12 @@ SOLVERS: dict[str, tuple[Solver, int]] = {  # solver and default of max_iter
 class Transport(Generic[Array]):
     """A transport plan between N texts and C classes.
 
+    The plan pi (N, C) follows from log P and the potentials, and is computed when it is read: `labels` and
+    `iter_blocks` need the memory of a block of rows, `plan` that of an (N, C) matrix in float64. log P is not copied,
+    so it must not be changed before they are read.
+
     Attributes
     ----------
-    plan : (N, C) array
-        pi; N times a row is that text's distribution over the classes.
     b : (C,) array
         Class distribution.
     potentials : (C,) array
@@ -67,14 +72,78 @@ class Transport(Generic[Array]):
         Steps taken by the solver.
     converged : bool
         Whether the residual is within the tolerance.
+    costs : CostMatrix
+        The costs M = -log P, which refer to the caller's log P.
+    eps1 : float
+        Weight of the plan's entropy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = saot(np.log([[0.8, 0.2], [0.3, 0.7], [0.9, 0.1]]))
+    >>> t.labels
+    array([0, 1, 0])
+    >>> t.rows(0, 2).shape, t.plan.shape
+    ((2, 2), (3, 2))
     """
 
-    plan: Array
     b: Array
     potentials: Array
     residual: float
     iterations: int
     converged: bool
+    costs: CostMatrix = field(repr=False, compare=False)
+    eps1: float = field(repr=False)
+
+    @cached_property
+    def plan(self) -> Array:
+        """pi (N, C) in float64, kept once it is computed; N times a row is that text's distribution over the classes.
+
+        If the rows are distributed over processes, these are the rows of this process.
+        """
+        plan = torch.empty(self.costs.log_p.shape, dtype=torch.float64, device=self.costs.log_p.device)
+        for rows, block in self._iter_tensors():
+            plan[rows] = block
+        return self._convert(plan)
+
+    @cached_property
+    def labels(self) -> Array:
+        """The most likely class of each text, (N,) of int64, kept once they are computed."""
+        labels = torch.empty(len(self.costs.log_p), dtype=torch.int64, device=self.costs.log_p.device)
+        for rows, block in self._iter_tensors():
+            labels[rows] = block.argmax(1)
+        return self._convert(labels)
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Compute the rows from `start` to `stop` of the plan, (stop - start, C)."""
+        return self._convert(self._compute_rows(self.costs.read(slice(start, stop))))
+
+    def columns(self, classes: NDArray[np.int64]) -> Array:
+        """Compute the columns of some classes of the plan, (N, len(classes)), in one pass over the costs."""
+        shape = len(self.costs.log_p), len(classes)
+        columns = torch.empty(shape, dtype=torch.float64, device=self.costs.log_p.device)
+        chosen = torch.from_numpy(classes).to(columns.device)
+        for rows, block in self._iter_tensors():
+            columns[rows] = block[:, chosen]
+        return self._convert(columns)
+
+    def iter_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield the rows of a block and the plan's block, (rows, C)."""
+        for rows, block in self._iter_tensors():
+            yield rows, self._convert(block)
+
+    def _iter_tensors(self) -> Iterator[tuple[slice, Tensor]]:
+        for rows, M in self.costs.iter_blocks():
+            yield rows, self._compute_rows(M)
+
+    def _compute_rows(self, M: Tensor) -> Tensor:
+        """Return the plan's rows for costs, which are overwritten."""
+        g = torch.as_tensor(self.potentials, device=M.device)
+        return softmax_rows(M, g, self.eps1)[0].div_(self.costs.n_rows)
+
+    def _convert(self, values: Tensor) -> Array:
+        """Return values as an array or a tensor, whichever log P was."""
+        return values if isinstance(self.b, Tensor) else values.numpy()
 
 
 def saot(
@@ -91,8 +160,8 @@ def saot(
 ) -> Transport[Array]:
     """Solve self-adaptive optimal transport (Eq. 2) for the predictions log P.
 
-    Memory is that of log P and the plan, because rows are processed in blocks; with more than 512 classes the solver
-    holds two more (N, C) matrices in float32.
+    Rows are processed in blocks. Beyond log P, which is not copied, the solver needs the memory of a block and of a
+    (C, C) matrix; with more than 512 classes, that of N C / 64 entries of a sparse matrix, or of 50 MB, instead.
 
     Parameters
     ----------
@@ -187,7 +256,7 @@ def semi_relaxed_transport(
     """
     if not eps2 > 0:
         raise InputError(f"eps2={eps2} must be positive")
-    reference = np.maximum(_validate_distribution(b, log_p.shape[-1], min_share=0.0), MIN_CLASS_SHARE)
+    reference = np.maximum(validate_distribution(b, log_p.shape[-1], min_share=0.0), MIN_CLASS_SHARE)
     marginal = kl_marginal(reference / reference.sum(), eps2)
     return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
@@ -225,7 +294,7 @@ def optimal_transport(
     >>> t.plan.sum(axis=0).round(6)
     array([0.5, 0.5])
     """
-    target = _validate_distribution(b, log_p.shape[-1], min_share=sys.float_info.min)
+    target = validate_distribution(b, log_p.shape[-1], min_share=sys.float_info.min)
     marginal = fixed_marginal(target / target.sum())
     return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
@@ -258,48 +327,21 @@ def _solve(
         )
         g, b, iterations = solution.g, torch.from_numpy(solution.b.copy()).to(device), solution.iterations
     potentials = torch.from_numpy(g).to(device)
-    plan = _compute_plan(costs, potentials, eps1)
-    column_sums = processes.all_reduce(plan.sum(0))
+    column_sums, row_error = measure_sums(costs, potentials, eps1)
     if b is None:
         b = column_sums.clone()
-    residual = max(
-        processes.total((plan.sum(1) - 1 / costs.n_rows).abs().sum().item()),
-        (column_sums - b).abs().sum().item(),
-        abs(b.sum().item() - 1),
-    )
+    residual = max(row_error, (column_sums - b).abs().sum().item(), abs(b.sum().item() - 1))
     converged = residual <= tol
     if not converged:
         warnings.warn(TransportWarning(residual, tol, iterations), stacklevel=3)
     if isinstance(log_p, Tensor):
-        return Transport(plan, b, potentials, residual, iterations, converged)
-    return Transport(plan.numpy(), b.numpy(), potentials.numpy(), residual, iterations, converged)
-
-
-def _compute_plan(costs: CostMatrix, g: Tensor, eps1: float) -> Tensor:
-    """Return pi(g) of this process's rows, (n, C)."""
-    plan = torch.empty(costs.log_p.shape, dtype=torch.float64, device=g.device)
-    for rows, M in costs.iter_blocks():
-        plan[rows] = softmax_rows(M, g, eps1)[0].div_(costs.n_rows)
-    return plan
-
-
-def _validate_distribution(b: NDArray[np.float64] | Tensor, C: int, min_share: float) -> Vector:
-    """Return b in float64; raise an InputError if it is no distribution over C classes."""
-    shares = _to_vector(b)
-    if shares.shape != (C,) or not (shares >= min_share).all() or not abs(shares.sum() - 1) <= 1e-6:
-        kind = "positive shares" if min_share else "shares, none negative,"
-        raise InputError(f"b must hold {C} {kind} that sum to 1, got {shares}")
-    return shares
+        return Transport(b, potentials, residual, iterations, converged, costs, eps1)
+    return Transport(b.numpy(), potentials.numpy(), residual, iterations, converged, costs, eps1)
 
 
 def _validate_start(start: NDArray[np.float64] | Tensor, C: int) -> Vector:
     """Return the potentials to start from in float64; raise an InputError if they cannot be potentials."""
-    g = _to_vector(start)
+    g = to_vector(start)
     if g.shape != (C,) or not np.isfinite(g).all():
         raise InputError(f"start must hold {C} finite potentials, got {g}")
     return g
-
-
-def _to_vector(values: NDArray[np.float64] | Tensor) -> Vector:
-    """Return values as a numpy array in float64."""
-    return np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values, dtype=np.float64)
