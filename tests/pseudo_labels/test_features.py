@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels.features import TextFeatures, WordFeatures, compute_lsa, compute_tfidf
+from rstc.pseudo_labels.features import TextFeatures, WordFeatures, compute_lsa, compute_tfidf, reduce_dimensions
 
 TEXTS = ["late parcel", "parcel lost", "parcel where", "refund wanted", "refund now", "money refund"]
 
@@ -66,3 +67,11 @@ def test_selection_keeps_the_rows_of_all_feature_sets() -> None:
     assert selected.dense["static"].tolist() == [[1, 0]]
     assert selected.words is not None
     assert selected.words.lsa.tolist() == [[1]]
+
+
+def test_reduced_points_keep_their_inner_products() -> None:
+    rng = np.random.default_rng(0)
+    points = normalize(rng.normal(size=(400, 60)) @ rng.normal(size=(60, 300))).astype(np.float32)  # of rank 60
+    reduced = reduce_dimensions(points)
+    assert reduced.shape == (400, 128)
+    assert np.allclose(reduced @ reduced.T, points @ points.T, atol=1e-4)

@@ -44,7 +44,7 @@ def test_swaps_end_in_about_the_same_inertia_from_every_seed() -> None:
     plain = [fit_kmeans(points, 20, generator, starts=1).inertia for generator in generators]
     swapped = [fit_kmeans_with_swaps(points, 20, generator, starts=1).inertia for generator in generators]
     assert max(plain) > 1.02 * min(plain)
-    assert max(swapped) < 1.002 * min(plain + swapped)
+    assert max(swapped) < 1.005 * min(plain + swapped)
 
 
 def test_swaps_never_raise_the_inertia() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from rstc.runtime.device import (
     fork_rng,
     get_rng_states,
     limit_torch_threads,
-    parallel_map,
     set_rng_states,
 )
 
@@ -87,33 +85,6 @@ def test_torch_threads_stay_without_a_quota(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(cores, "CPU_QUOTA", tmp_path / "cpu.max")
     limit_torch_threads()
     assert torch.get_num_threads() == before
-
-
-def test_parallel_map_keeps_the_order_and_restores_torch_threads() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        seen = set()
-
-        def work(item: int) -> int:
-            seen.add((threading.get_ident() == threading.main_thread().ident, torch.get_num_threads()))
-            return item * item
-
-        assert parallel_map(work, range(50)) == [item * item for item in range(50)]
-        assert seen == {(False, 1)}
-        assert torch.get_num_threads() == 2
-        with pytest.raises(ZeroDivisionError):
-            parallel_map(lambda item: 1 // item, [1, 0, 2])
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-
-
-def test_nested_parallel_map_is_a_loop() -> None:
-    def outer(item: int) -> list[int]:
-        return parallel_map(lambda inner: item * inner, [1, 2, 3])
-
-    assert parallel_map(outer, [1, 10]) == [[1, 2, 3], [10, 20, 30]]
 
 
 def test_fork_rng_seeds_the_block_and_restores_the_generator() -> None:

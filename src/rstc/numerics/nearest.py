@@ -14,10 +14,12 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rstc.runtime.threads import parallel_map
+
 logger = logging.getLogger("rstc")
 
 MAX_EXACT_TEXTS = 50_000  # with more, each text is compared with candidates from an index only
-BLOCK_VALUES = 2**24  # similarities held in memory at a time
+BLOCK_VALUES = 2**22  # similarities held in memory at a time, by each thread
 BLOCK_ROWS = 4096  # rows of the sparse product that finds candidates by words
 CANDIDATES_PER_NEIGHBOUR = 4
 PROBE_FRACTION = 1 / 32  # share of the index's cells that a query visits
@@ -63,7 +65,8 @@ def nearest_neighbours(E: Floats, tfidf: csr_matrix | None, k: int, word_weight:
         logger.info("exact search of neighbours among %d texts; `pip install rstc[large]` is faster", len(E))
     neighbours = np.empty((len(E), k), dtype=np.int64)
     vectors = torch.from_numpy(np.ascontiguousarray(E))
-    for block in _split_into_blocks(len(E), len(E)):
+
+    def search(block: slice) -> None:
         similarity = vectors[block] @ vectors.T  # (rows, N)
         if tfidf is not None:
             similarity *= 1 - word_weight
@@ -71,6 +74,8 @@ def nearest_neighbours(E: Floats, tfidf: csr_matrix | None, k: int, word_weight:
         own = torch.arange(block.start, block.stop)
         similarity[own - block.start, own] = torch.inf  # the text itself comes before its duplicates
         neighbours[block] = similarity.topk(k, dim=1).indices.numpy()
+
+    parallel_map(search, _split_into_blocks(len(E), len(E)))
     return neighbours
 
 

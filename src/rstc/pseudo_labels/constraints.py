@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -36,6 +35,8 @@ def align_with_partial_labels(labels: Ints, partial_labels: Ints, n_clusters: in
     >>> align_with_partial_labels(np.array([0, 0, 1, 1, 2]), np.array([-1, 1, -1, 0, -1]), 3).tolist()
     [1, 1, 0, 0, 2]
     """
+    from scipy.optimize import linear_sum_assignment  # `UNLABELLED` is read before anything computes
+
     n_classes = int(partial_labels.max()) + 1
     labelled = partial_labels != UNLABELLED
     counts = np.zeros((n_classes, n_clusters), dtype=np.int64)

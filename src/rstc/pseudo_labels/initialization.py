@@ -20,15 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels.agreement import Agreement, measure_agreement
+from rstc.pseudo_labels.agreement import Agreement, draw_partitions, measure_agreement
 from rstc.pseudo_labels.constraints import align_with_partial_labels, fit_constrained_kmeans
 from rstc.pseudo_labels.crossfit import crossfit
-from rstc.pseudo_labels.features import EMBEDDING, Mix, TextFeatures
+from rstc.pseudo_labels.features import EMBEDDING, Mix, TextFeatures, reduce_dimensions
 from rstc.pseudo_labels.initialization_settings import UNDECIDED_WEIGHTS, InitializationSettings
 from rstc.pseudo_labels.kmeans import fit_kmeans, fit_kmeans_with_swaps
 from rstc.pseudo_labels.linkage import cluster_by_linkage, is_linkage_stable
 from rstc.pseudo_labels.neighbours import neighbour_nmi
 from rstc.pseudo_labels.spectral import embed_neighbour_graph
+from rstc.runtime.threads import draw_generators, limit_library_threads, parallel_map
 
 logger = logging.getLogger("rstc")
 
@@ -96,6 +97,7 @@ class InitialLabels:
     candidates: tuple[Candidate, ...] = ()
 
 
+@limit_library_threads("blas")
 def find_initial_labels(
     features: TextFeatures,
     n_clusters: int,
@@ -140,6 +142,7 @@ def find_initial_labels(
     return search.improve(best.start, search.cluster(best.start), candidates if best.agreement else ())
 
 
+@limit_library_threads("blas")
 def improve_labels(
     features: TextFeatures,
     labels: Ints,
@@ -210,13 +213,19 @@ def compare_candidates(
         search = LabelSearch.prepare(features, mixes[0], n_clusters, settings, rng)
         return (Candidate("linkage" if is_linkage_stable(search.points, n_clusters, rng) else "kmeans", mixes[0]),)
     settings = replace(settings, kmeans_starts=min(settings.kmeans_starts, COMPARISON_KMEANS_STARTS))
-    scored: list[tuple[float, Candidate]] = []
-    for mix in mixes:
-        search = LabelSearch.prepare(features, mix, n_clusters, settings, rng)
+    partitions = draw_partitions(features, rng)
+
+    def rate(mix: dict[str, float], mix_rng: np.random.Generator) -> list[tuple[float, Candidate]]:
+        search = LabelSearch.prepare(features, mix, n_clusters, settings, mix_rng)
+        rated = []
         for start in starts:
-            agreement = measure_agreement(features, search.cluster(start), n_clusters, rng)
-            scored.append((agreement.product, Candidate(start, mix, agreement)))
+            agreement = measure_agreement(features, search.cluster(start), n_clusters, partitions)
+            rated.append((agreement.product, Candidate(start, mix, agreement)))
             logger.info("%s with %s: agreement %.4f", start, mix, agreement.product)
+        return rated
+
+    jobs = list(zip(mixes, draw_generators(rng, len(mixes)), strict=True))
+    scored = [entry for rated in parallel_map(lambda job: rate(*job), jobs) for entry in rated]
     scored.sort(key=lambda entry: -entry[0])
     candidates = [candidate for _, candidate in scored]
     rival = next((i for i, candidate in enumerate(candidates) if candidate.start != "linkage"), 0)
@@ -283,7 +292,7 @@ class LabelSearch:
             labels = cluster_by_linkage(self.points, self.n_clusters, self.rng)
         else:
             points = self._embed_graph() if start == "spectral" else None
-            labels = self._run_kmeans(self.points if points is None else points)
+            labels = self._run_kmeans(reduce_dimensions(self.points) if points is None else points)
         if self.partial_labels is None:
             return labels
         return align_with_partial_labels(labels, self.partial_labels, self.n_clusters)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 import torch
@@ -20,10 +19,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, local_rows, local_slice
+from rstc.runtime.threads import draw_generators, limit_library_threads, parallel_map
 
 SAMPLE_SIZE = 20_000  # of larger data, a random sample of this size is used to choose the best run
 MAX_SWAP_CENTRES = 100  # over all runs with swaps: with many clusters, one run already tries many swaps
@@ -57,15 +56,9 @@ class Clustering:
     inertia: float
 
 
-@cache
-def _find_thread_pools() -> ThreadpoolController:
-    """Find the thread pools of this process, once: to list its libraries takes longer than k-means on few texts."""
-    return ThreadpoolController()
-
-
 def fit_single_threaded(kmeans: KMeans, points: Floats | csr_matrix) -> KMeans:
     """Fit k-means on one thread: several threads add up in varying order, which changes the last bits."""
-    with _find_thread_pools().limit(limits=1, user_api="openmp"), warnings.catch_warnings():
+    with limit_library_threads("openmp"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # raised if there are fewer distinct points than clusters
         return kmeans.fit(points)
 
@@ -144,7 +137,8 @@ def fit_kmeans_with_swaps(points: Floats, n_clusters: int, rng: np.random.Genera
     rows = _draw_sample(len(points), n_clusters, rng)
     sample = points if rows is None else points[rows]
     runs = max(1, min(starts, MAX_SWAP_CENTRES // n_clusters))
-    best = min((_run_with_swaps(sample, n_clusters, rng) for _ in range(runs)), key=lambda run: run.inertia)
+    results = parallel_map(lambda run_rng: _run_with_swaps(sample, n_clusters, run_rng), draw_generators(rng, runs))
+    best = min(results, key=lambda run: run.inertia)
     return best if sample is points else _run_lloyd(points, best.centres)
 
 

@@ -15,6 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from rstc.numerics.hierarchy import build_tree_from_means, cluster_means, cut_tree
+from rstc.pseudo_labels.features import reduce_dimensions
 from rstc.pseudo_labels.kmeans import fit_single_threaded
 
 logger = logging.getLogger("rstc")
@@ -75,6 +76,7 @@ def is_linkage_stable(points: NDArray[np.float32], n_clusters: int, rng: np.rand
 
 def _fit_micro_clusters(points: NDArray[np.float32], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Cluster points into at most n micro-clusters by a short k-means, numbered without gaps."""
+    points = reduce_dimensions(points)
     kmeans = KMeans(n, init="random", n_init=1, max_iter=LLOYD_STEPS, random_state=int(rng.integers(2**31)))
     labels = fit_single_threaded(kmeans, points).labels_
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)

@@ -19,7 +19,7 @@ from rstc.representation.embedding_lookup import find_word_embedding, share_embe
 from rstc.representation.fast_dropout import replace_dropout
 from rstc.representation.padding import MAX_BATCH_TOKENS, MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
 from rstc.representation.split_encoder import LayerSplit
-from rstc.runtime.device import parallel_map
+from rstc.runtime.threads import parallel_map
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -1,12 +1,9 @@
-"""The device of a run, its precision, its threads and its random number generators."""
+"""The device of a run, its precision, torch's threads and random number generators."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
 
 import torch
 
@@ -15,10 +12,6 @@ from rstc.runtime.cores import available_cores
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
-_threads_lock = threading.Lock()  # torch's number of threads is global, so only one `parallel_map` may change it
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
 
 def limit_torch_threads() -> None:
     """Limit torch's threads to the cores that this process may use.
@@ -26,35 +19,6 @@ def limit_torch_threads() -> None:
     Torch counts the cores of the machine; in a container with fewer cores, its threads would wait for each other.
     """
     torch.set_num_threads(min(torch.get_num_threads(), available_cores()))
-
-
-def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """Apply a function to each item in a pool of threads, each of which computes on one core.
-
-    Many small products are faster in parallel than one after the other on all cores, which have to synchronise at every
-    operation. A call inside another one, or while another thread runs one, is a plain loop.
-
-    Parameters
-    ----------
-    function : callable
-        Called with each item.
-    items : sequence
-        The arguments.
-
-    Returns
-    -------
-    list
-        The results in the order of the items.
-    """
-    n_threads = torch.get_num_threads()
-    if n_threads == 1 or len(items) < 2 or not _threads_lock.acquire(blocking=False):
-        return [function(item) for item in items]
-    try:
-        with ThreadPoolExecutor(n_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(function, items))
-    finally:
-        torch.set_num_threads(n_threads)
-        _threads_lock.release()
 
 
 def choose_device(name: str = "auto") -> torch.device:
