@@ -12,6 +12,7 @@ import typer
 from rstc.cli import augment, benchmark, cluster, edit, evaluate, export, info, predict, report, settings, update
 from rstc.cli.messages import print_message
 from rstc.errors import InputError, RstcWarning
+from rstc.runtime.thread_environment import set_thread_environment
 
 app = typer.Typer(
     name="rstc",
@@ -61,6 +62,7 @@ def common(
 
 def main() -> None:
     """Run the command line; invalid input ends with one sentence and exit code 2."""
+    set_thread_environment()
     warnings.showwarning = _show_warning
     try:
         app()

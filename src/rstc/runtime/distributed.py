@@ -1,25 +1,27 @@
 """Collective operations of the processes that share a run, as torchrun starts them.
 
 In a single process, every operation returns its argument, so the same code runs in one process and in many. Rows are
-split among the processes in the order of their ranks (`row_range`).
+split among the processes in the order of their ranks (`row_range`). Torch, which takes seconds to import, is imported
+by the operations of several processes only: a single process reads and validates its input before.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import torch
-import torch.distributed as dist
 from numpy.typing import NDArray
-from torch import Tensor
 
 from rstc.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -61,6 +63,8 @@ class ProcessGroup:
     def all_reduce(self, values: Tensor) -> Tensor:
         """Sum a tensor over all processes, in place, and return it."""
         if not self.is_single:
+            from torch import distributed as dist
+
             self.bytes_sent += values.numel() * values.element_size()
             dist.all_reduce(values)
         return values
@@ -69,6 +73,8 @@ class ProcessGroup:
         """Return the sum of a number over all processes."""
         if self.is_single:
             return number
+        import torch
+
         return float(self.all_reduce(torch.tensor([number], dtype=torch.float64)).item())
 
     def mean(self, values: Tensor) -> float:
@@ -85,6 +91,8 @@ class ProcessGroup:
         """Return for each flag whether it is set in any process."""
         if self.is_single:
             return list(flags)
+        import torch
+
         return [count > 0 for count in self.all_reduce(torch.tensor(flags, dtype=torch.float64)).tolist()]
 
     def barrier(self) -> None:
@@ -95,6 +103,8 @@ class ProcessGroup:
         """Return the item of each process, by rank, in all processes."""
         if self.is_single:
             return [item]
+        from torch import distributed as dist
+
         items: list[Any] = [None] * self.size
         dist.all_gather_object(items, item)
         return items
@@ -111,6 +121,9 @@ class ProcessGroup:
         """
         if self.is_single:
             return local
+        import torch
+        from torch import distributed as dist
+
         counts = self.gather_objects(len(local)) if counts is None else counts
         padded = local.new_zeros(max(counts), *local.shape[1:])
         padded[: len(local)] = local.detach()
@@ -123,6 +136,8 @@ class ProcessGroup:
         """Return the rows of all processes, as `all_gather_rows`, with gradients for the rows of this process."""
         if self.is_single:
             return local
+        import torch
+
         start = sum(counts[: self.rank])
         gathered = self.all_gather_rows(local, counts)
         return torch.cat([gathered[:start], local, gathered[start + len(local) :]])
@@ -131,6 +146,9 @@ class ProcessGroup:
         """Return the rows (n, ...) of all processes, by rank, in the first process; None in the others."""
         if self.is_single:
             return local
+        import torch
+        from torch import distributed as dist
+
         counts = self.gather_objects(len(local))
         if not self.is_first:
             self.bytes_sent += local.numel() * local.element_size()
@@ -146,6 +164,8 @@ class ProcessGroup:
         """Return the concatenated lists of all processes, by rank, in the first process; None in the others."""
         if self.is_single:
             return items
+        from torch import distributed as dist
+
         lists: list[Any] | None = [None] * self.size if self.is_first else None
         dist.gather_object(items, lists)
         return None if lists is None else [item for part in lists for item in part]
@@ -154,6 +174,8 @@ class ProcessGroup:
         """Run a function in the first process; return its result, or raise its exception, in all processes."""
         if self.is_single:
             return function()
+        from torch import distributed as dist
+
         outcome: list[Any] = [None, None]  # the result and the exception
         if self.is_first:
             try:
@@ -182,6 +204,8 @@ class ProcessGroup:
     def broadcast(self, values: Tensor) -> Tensor:
         """Overwrite a tensor by that of the first process, and return it."""
         if not self.is_single:
+            from torch import distributed as dist
+
             dist.broadcast(values, src=0)
         return values
 
@@ -196,6 +220,10 @@ SINGLE_PROCESS = ProcessGroup()
 
 def current_process_group() -> ProcessGroup:
     """Return the processes of torch's process group, or a single process if it is not initialized."""
+    if "torch" not in sys.modules:  # then nobody can have initialized it
+        return SINGLE_PROCESS
+    from torch import distributed as dist
+
     if dist.is_available() and dist.is_initialized():
         return ProcessGroup(dist.get_rank(), dist.get_world_size())
     return SINGLE_PROCESS
@@ -203,7 +231,12 @@ def current_process_group() -> ProcessGroup:
 
 def join_process_group() -> ProcessGroup:
     """Initialize torch's process group if torchrun started this process, and return its processes."""
-    if "TORCHELASTIC_RUN_ID" not in os.environ or not dist.is_available():
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        return SINGLE_PROCESS
+    import torch
+    from torch import distributed as dist
+
+    if not dist.is_available():
         return SINGLE_PROCESS
     if not dist.is_initialized():
         if torch.cuda.is_available():
@@ -227,6 +260,8 @@ def process_group_session() -> Iterator[ProcessGroup]:
     if processes.is_single:
         yield processes
         return
+    from torch import distributed as dist
+
     signal.signal(signal.SIGTERM, _raise_process_lost)
     try:
         yield processes

@@ -59,6 +59,11 @@ class Progress:
         self._resume()
         return dict(self.seconds)
 
+    def announce(self, message: str) -> None:
+        """Report that something begins that has no count, in words; the listener gets them in place of a stage."""
+        if self._listener:
+            self._listener(message, 0, 0)
+
     def advance(self, done: int, total: int) -> None:
         """Report the progress of the current stage."""
         if self._listener and self._stages:
