@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow browser check lint readme results kills test-mteb docs docs-generated smoke fuzz audit sbom clean
+.PHONY: demo test test-slow browser check lint readme results kills test-mteb test-spark docs docs-generated smoke fuzz audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
@@ -23,6 +23,12 @@ kills: $(VENV)/installed-dev
 test-mteb: $(VENV)/installed-dev
 	$(BIN)/pip install --quiet --editable '.[mteb]' --constraint constraints.txt
 	$(BIN)/pytest tests/integrations/test_mteb.py
+
+# With Spark, which is too large to be among the development tools and needs Java.
+test-spark: $(VENV)/installed-dev
+	tools/install-java.sh
+	$(BIN)/pip install --quiet --editable '.[spark]' --constraint constraints.txt
+	$(BIN)/pytest -rs tests/pipelines/test_spark.py
 
 # Chromium for the tests of the page, where it is missing.
 browser:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rstc.estimator import RSTC as RSTC
     from rstc.persistence.onnx_model import OnnxModel as OnnxModel
     from rstc.pipelines.augment import augment as augment
+    from rstc.pipelines.saved_model import SavedModel as SavedModel
     from rstc.pseudo_labels.transport.saot import Transport as Transport
     from rstc.pseudo_labels.transport.saot import saot as saot
     from rstc.representation.augmenters.base import Composed as Composed
@@ -37,6 +38,7 @@ _LAZY_NAMES = {  # the module below rstc that defines each public name
     "RSTC": "estimator",
     "SAOTClustering": "saot_clustering",
     "OnnxModel": "persistence.onnx_model",
+    "SavedModel": "pipelines.saved_model",
     "Config": "config",
     "saot": "pseudo_labels.transport.saot",
     "Transport": "pseudo_labels.transport.saot",

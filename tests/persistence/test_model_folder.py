@@ -153,7 +153,7 @@ def test_hub_name_is_looked_up_in_the_local_cache(
     (home / "refs").mkdir()
     (home / "refs" / "main").write_text(commit)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setattr("rstc.representation.loading.is_hub_reachable", lambda: False)
+    monkeypatch.setattr("rstc.runtime.hub.is_hub_reachable", lambda: False)
     texts = ["late parcel", "reset password"]
     assert RSTC.load("somebody/clusters").predict(texts).tolist() == RSTC.load(saved).predict(texts).tolist()
     with pytest.raises(InputError, match="neither a folder nor a model"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import threading
 import time
@@ -18,7 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fork_server import ForkedProcess
-from rstc import RSTC, InputError
+from rstc import RSTC, InputError, SavedModel
+from rstc.io.batches import predict_batch_with
 from rstc.pipelines.predict import predict_files
 from rstc.pipelines.predict_ray import ray_engine
 
@@ -69,7 +72,7 @@ def test_finished_files_are_skipped_and_changed_files_are_predicted_again(
     events: list[tuple[str, int, int]] = []
     again = predict_files(finished_run, str(tmp_path / "in"), out, listener=lambda *event: events.append(event))
     assert (again.n_files, again.n_skipped) == (1, 1)
-    assert events == [("predict", 1, 1)]
+    assert events == [("load", 0, 0), ("predict", 1, 1)]
     tables |= write_files(tmp_path / "in", ["a.parquet"], rows=12)
     later = time.time() + 5
     os.utime(tmp_path / "in/a.parquet", (later, later))
@@ -201,16 +204,60 @@ def test_batch_comes_back_as_the_same_kind_with_two_more_columns(model: RSTC) ->
         model.predict_batch(["parcel"])
 
 
-def test_predict_batch_works_in_dask_and_ray(local_ray: Any, model: RSTC) -> None:
-    import dask.dataframe as dd
+def test_batch_that_has_a_cluster_already_is_refused(model: RSTC) -> None:
+    predicted = model.predict_batch(TABLE)
+    for batch in (predicted, pa.Table.from_pandas(predicted), predicted.to_dict("list")):
+        with pytest.raises(InputError, match="already has a column 'cluster'"):
+            model.predict_batch(batch)
 
+
+def test_large_batch_is_predicted_in_blocks() -> None:
+    sizes = []
+
+    def predict(texts: list[str | None]) -> tuple[Any, Any]:
+        sizes.append(len(texts))
+        return np.array([len(text or "") for text in texts]), np.ones(len(texts))
+
+    table = pa.table({"text": [str(row) for row in range(40_000)]})
+    predicted = predict_batch_with(table, "text", predict)
+    assert sizes == [16_384, 16_384, 7_232]
+    assert predicted.column("cluster").to_pylist() == [len(str(row)) for row in range(40_000)]
+
+
+def test_values_of_other_arrow_columns_are_not_converted(model: RSTC) -> None:
+    interval = pa.array([pa.MonthDayNano([1, 2, 3])] * 2)
+    union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
+    batch = pa.RecordBatch.from_pydict({"text": ["parcel late", None], "interval": interval, "union": union})
+    predicted = model.predict_batch(batch, "text")
+    assert predicted.select(batch.schema.names).equals(batch)
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "numpy"])
+def test_ray_data_predicts_batches_of_each_kind(local_ray: Any, finished_run: Path, model: RSTC, kind: str) -> None:
     table = pd.concat([TABLE] * 4, ignore_index=True)
-    expected = model.predict_batch(table)["cluster"].tolist()
-    dask_frame = dd.from_pandas(table, npartitions=3).map_partitions(model.predict_batch)
-    assert dask_frame.compute()["cluster"].tolist() == expected
-    for kind in ("pyarrow", "pandas", "numpy"):
-        rows = local_ray.data.from_pandas(table).map_batches(model.predict_batch, batch_format=kind).to_pandas()
-        assert rows["cluster"].fillna(-1).astype(int).tolist() == [-1 if c is pd.NA else c for c in expected]
+    expected = [-1 if cluster is pd.NA else cluster for cluster in model.predict_batch(table)["cluster"]]
+    for predict in (model.predict_batch, SavedModel(finished_run).predict_batch):
+        rows = local_ray.data.from_pandas(table).map_batches(predict, batch_format=kind).to_pandas()
+        assert rows["cluster"].fillna(-1).astype(int).tolist() == expected
+
+
+@pytest.mark.parametrize("engine", ["Ray Data", "Dask"])
+def test_block_of_the_documentation_runs(
+    local_ray: Any, finished_run: Path, model: RSTC, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    block = re.search(rf'```python title="{engine}"\n(.*?)```', page, re.DOTALL)
+    assert block is not None
+    tables = write_files(tmp_path / "in", ["a.parquet", "b.parquet"])
+    shutil.copytree(finished_run, tmp_path / "run")
+    monkeypatch.chdir(tmp_path)
+    # Ray's workers stay in the folder that Ray was started in.
+    exec(block[1].replace('"in/"', f'"{tmp_path}/in/"').replace("labelled-by-", f"{tmp_path}/labelled-by-"), {})
+    (out,) = tmp_path.glob("labelled-by-*")
+    written = pd.concat([pq.read_table(path).to_pandas() for path in out.glob("*.parquet")]).sort_values("row")
+    texts = pd.concat(tables.values())["text"].tolist()
+    assert [None if pd.isna(text) else text for text in written["text"]] == texts
+    assert written["cluster"].fillna(-1).astype(int).tolist() == model.predict(texts).tolist()
 
 
 def test_eight_processes_can_predict_with_one_model_folder(finished_run: Path, tickets: Path, tmp_path: Path) -> None:

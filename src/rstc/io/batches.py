@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,9 +11,17 @@ import pandas as pd
 import pyarrow as pa
 
 from rstc.errors import InputError
-from rstc.io.columns import CLUSTER_COLUMNS, add_predictions, extract_texts, find_text_column
+from rstc.io.columns import (
+    CLUSTER_COLUMNS,
+    add_cluster_columns,
+    add_predictions,
+    check_reserved_columns,
+    extract_texts,
+    find_text_column,
+)
 from rstc.io.predictions import NO_CLUSTER
 
+BLOCK_ROWS = 16_384  # enough texts of each length to fill batches without padding
 PredictTexts = Callable[[list[str | None]], tuple[Any, Any]]  # texts -> clusters (N,), confidence (N,)
 
 
@@ -50,28 +59,69 @@ def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts) ->
     raise InputError(f"a batch is a pyarrow or pandas table or a dictionary of columns, got {type(batch).__name__}")
 
 
+def extend_schema(schema: Any) -> Any:
+    """Return the schema of what `predict_batch_with` returns for batches of a schema.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema, pyspark.sql.types.StructType, pandas.DataFrame or dask.dataframe.DataFrame
+        The schema of the batches; a pandas table and a Dask table stand for their columns.
+
+    Returns
+    -------
+    pyarrow.Schema, pyspark.sql.types.StructType or pandas.DataFrame
+        A new schema, with `cluster` and `confidence` at its end; an empty pandas table for pandas and Dask.
+
+    Examples
+    --------
+    >>> extend_schema(pa.schema({"text": pa.string()})).names
+    ['text', 'cluster', 'confidence']
+    """
+    if isinstance(schema, pa.Schema):
+        check_reserved_columns(schema.names)
+        for new, kind in zip(CLUSTER_COLUMNS, (pa.int64(), pa.float64()), strict=True):
+            schema = schema.append(pa.field(new, kind))
+        return schema
+    table = getattr(schema, "_meta", schema)  # where Dask has the empty table that describes its partitions
+    if isinstance(table, pd.DataFrame):
+        return add_cluster_columns(table.head(0), [], [])
+    types = sys.modules.get("pyspark.sql.types")  # imported by whoever has a schema of Spark
+    if types is not None and isinstance(schema, types.StructType):
+        check_reserved_columns(schema.names)
+        kinds = zip(CLUSTER_COLUMNS, (types.LongType(), types.DoubleType()), strict=True)
+        return types.StructType([*schema.fields, *(types.StructField(new, kind) for new, kind in kinds)])
+    raise InputError(f"a schema is one of pyarrow or Spark, or a table of pandas or Dask, got {type(schema).__name__}")
+
+
 def _predict_frame(table: pd.DataFrame, column: str | None, predict: PredictTexts) -> pd.DataFrame:
     """Add predictions to a pandas table."""
     texts = extract_texts(table, _find_text_column(table, column))
-    return add_predictions(table, texts, *predict(texts))
+    return add_predictions(table, texts, *_predict_in_blocks(texts, predict))
 
 
 def _predict_arrow(
     batch: pa.Table | pa.RecordBatch, column: str | None, predict: PredictTexts
 ) -> pa.Table | pa.RecordBatch:
     """Add predictions to an arrow batch; its own columns are not converted."""
-    name = _find_text_column(batch.slice(0, 1000).to_pandas(), column)
+    schema = extend_schema(batch.schema)
+    # An empty table is enough to look a name up, and the values of other columns may have no counterpart in pandas.
+    sample = batch.slice(0, 1000).to_pandas() if column is None else pd.DataFrame(columns=batch.schema.names)
+    name = _find_text_column(sample, column)
     texts = extract_texts(pd.DataFrame({name: batch.column(name).to_pylist()}), name)
-    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *predict(texts))
+    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *_predict_in_blocks(texts, predict))
     columns = [*batch.columns, *(pa.array(predicted[new], from_pandas=True) for new in CLUSTER_COLUMNS)]
-    schema = batch.schema
-    for new, kind in zip(CLUSTER_COLUMNS, (pa.int64(), pa.float64()), strict=True):
-        schema = schema.append(pa.field(new, kind))
     return type(batch).from_arrays(columns, schema=schema)
+
+
+def _predict_in_blocks(texts: list[str | None], predict: PredictTexts) -> tuple[Any, Any]:
+    """Predict texts block by block: a partition may have more rows than embeddings fit into memory."""
+    blocks = [predict(texts[start : start + BLOCK_ROWS]) for start in range(0, max(len(texts), 1), BLOCK_ROWS)]
+    clusters, confidence = zip(*blocks, strict=True)
+    return np.concatenate(clusters), np.concatenate(confidence)
 
 
 def _find_text_column(table: pd.DataFrame, requested: str | None) -> str:
     """Return the text column; any column of an empty batch, which engines pass to learn the schema of the result."""
     if requested is None and not len(table):
         return str(table.columns[0]) if len(table.columns) else ""
-    return find_text_column(table, requested)
+    return find_text_column(table, requested, how_to_choose="as text_column")

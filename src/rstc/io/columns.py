@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,10 +146,11 @@ def row_index(X: Any) -> pd.Index[Any] | None:
     return X.index if isinstance(X, (pd.Series, pd.DataFrame)) else None
 
 
-def check_reserved_columns(table: pd.DataFrame) -> None:
-    """Raise an error if a table has a column of the name of one that `add_cluster_columns` adds."""
+def check_reserved_columns(columns: Iterable[Any]) -> None:
+    """Raise an error if one of the columns has the name of one that `add_cluster_columns` adds."""
+    names = set(columns)
     for name in CLUSTER_COLUMNS:
-        if name in table.columns:
+        if name in names:
             raise InputError(f"the input already has a column {name!r}; rename or remove it first")
 
 
@@ -167,7 +168,7 @@ def add_cluster_columns(
     confidence : sequence of float or None
         The confidence of each row, (N,), rounded to four digits; None for a missing value.
     """
-    check_reserved_columns(table)
+    check_reserved_columns(table.columns)
     return table.assign(
         cluster=pd.array(list(clusters), dtype="Int64"),
         confidence=pd.array([None if share is None else round(share, 4) for share in confidence], dtype="Float64"),

@@ -1,4 +1,4 @@
-"""model.json of a model folder: its typed content, its checksum, and the checks when it is read."""
+"""model.json of a model folder: its folder, its typed content, its checksum, and the checks when it is read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from rstc.config import Config
-from rstc.errors import InputError
+from rstc.errors import InputError, first_line
 from rstc.io.atomic import read_json
+from rstc.runtime import hub
 
 DESCRIPTION = "model.json"
 FORMAT_VERSION = 2
@@ -56,6 +57,21 @@ class ModelDescription:
     files: dict[str, str]
     checksum: str
     format_version: int = FORMAT_VERSION
+
+
+def resolve_folder(name: str | Path) -> Path:
+    """Return a model's folder: the folder of that name, or the local copy of a model on the hub (OWNER/MODEL)."""
+    folder = Path(name)
+    if folder.exists() or not hub.OWNED_MODEL_NAME.fullmatch(str(name)):
+        return folder
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(str(name), local_files_only=not hub.is_hub_reachable()))
+    except Exception as problem:  # the hub's client raises many types for a model that it cannot provide
+        raise InputError(
+            f"{name} is neither a folder nor a model that the hub could provide ({first_line(problem)})"
+        ) from problem
 
 
 def write_description(folder: Path, content: Mapping[str, Any]) -> None:

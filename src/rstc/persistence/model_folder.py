@@ -12,7 +12,6 @@ library opens it: it can be refused, but it cannot run code or read files outsid
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
-from rstc.errors import InputError, first_line
+from rstc.errors import InputError
 from rstc.io.atomic import replace_folder, sha256
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_card import render_card
@@ -46,7 +45,6 @@ CARD = "README.md"
 HEADS = "heads.safetensors"
 OUTLIER_DETECTOR = "strangers.safetensors"
 ENCODER = "encoder"
-HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def save_model(folder: Path, model: FittedModel) -> None:
@@ -76,23 +74,6 @@ def save_model(folder: Path, model: FittedModel) -> None:
         write_description(new, {**content, "files": {name: sha256(new / name) for name in list_files(new)}})
         for name in list_files(new):  # safetensors lets only the owner read its files
             (new / name).chmod((new / DESCRIPTION).stat().st_mode)
-
-
-def resolve_folder(name: str | Path) -> Path:
-    """Return a model's folder: the folder of that name, or the local copy of a model on the hub (OWNER/MODEL)."""
-    folder = Path(name)
-    if folder.exists() or not HUB_NAME.fullmatch(str(name)):
-        return folder
-    from huggingface_hub import snapshot_download
-
-    from rstc.representation.loading import is_hub_reachable
-
-    try:
-        return Path(snapshot_download(str(name), local_files_only=not is_hub_reachable()))
-    except Exception as problem:  # the hub's client raises many types for a model that it cannot provide
-        raise InputError(
-            f"{name} is neither a folder nor a model that the hub could provide ({first_line(problem)})"
-        ) from problem
 
 
 def load_model(folder: Path, device: str = "auto") -> FittedModel:

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from rstc.errors import InputError
 from rstc.io.atomic import replace_folder, sha256
 from rstc.persistence.fitted_model import FittedModel
-from rstc.persistence.onnx_model import DESCRIPTION, MODEL, TOKENIZER, OnnxDescription, is_exported
+from rstc.persistence.onnx_model import DESCRIPTION, MODEL, TOKENIZER, OnnxDescription, check_export_target
 from rstc.representation.encoder import Encoder, silence_transformers
 from rstc.representation.heads import CentroidHead, ClusterHead, GroupedHead
 from rstc.representation.padding import pad_ids
@@ -29,8 +29,7 @@ EXAMPLE_TEXTS = ["a text", "and another one that is longer"]
 def export_onnx(model: FittedModel, folder: Path) -> None:
     """Write a model to a new folder, or in place of a model exported before; it appears complete or not at all."""
     import_optional("onnxscript", "onnx")
-    if folder.exists() and not (folder.is_dir() and _is_replaceable(folder)):
-        raise InputError(f"{folder} exists and is not an exported model; choose another folder")
+    check_export_target(folder)
     network = model.network.eval()
     encoder = network.encoder
     tokenizer = getattr(encoder.model.tokenizer, "backend_tokenizer", None)
@@ -115,9 +114,3 @@ def _write_graph(network: _ExportedNetwork, encoder: Encoder, path: Path) -> Non
             raise InputError(f"this encoder cannot be exported ({type(problem).__name__})") from problem
         finally:
             exporter_logger.setLevel(level)
-
-
-def _is_replaceable(folder: Path) -> bool:
-    """Return whether a folder is empty or holds an exported model and nothing else."""
-    names = {path.name for path in folder.iterdir()}
-    return not names or (is_exported(folder) and names <= {MODEL, TOKENIZER, DESCRIPTION})

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError, first_line
-from rstc.io.atomic import read_json, sha256
+from rstc.io.atomic import check_writable, read_json, sha256
 from rstc.io.columns import to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment
 from rstc.representation.padding import MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
-from rstc.runtime.cores import available_cores
+from rstc.runtime.cores import default_threads
 from rstc.runtime.optional import import_optional
 from rstc.validation.texts import NonEmptyTexts
 
@@ -72,7 +72,7 @@ class OnnxModel:
     folder : str or Path
         A folder that `RSTC.export_onnx` or `rstc export` wrote.
     threads : int
-        Number of batches that are computed at the same time; 0 for one per core.
+        Number of batches that are computed at the same time; 0 for one per core, at most OMP_NUM_THREADS.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class OnnxModel:
         options = onnxruntime.SessionOptions()
         # Matrix products of this size gain more from running in parallel than from threads within each of them.
         options.intra_op_num_threads = 1
-        self._threads = threads or available_cores()
+        self._threads = threads or default_threads()
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
             self._tokenizer.no_padding()
@@ -142,6 +142,16 @@ class OnnxModel:
 def is_exported(folder: Path) -> bool:
     """Return whether a folder holds an exported model."""
     return (folder / DESCRIPTION).is_file()
+
+
+def check_export_target(folder: Path) -> None:
+    """Raise InputError unless a folder can be written and is new, empty or an exported model and nothing else."""
+    check_writable(folder)
+    if not folder.exists():
+        return
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else {""}
+    if names and not (is_exported(folder) and names <= {MODEL, TOKENIZER, DESCRIPTION}):
+        raise InputError(f"{folder} exists and is not an exported model; choose another folder")
 
 
 def read_description(folder: Path) -> OnnxDescription:

@@ -9,21 +9,23 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rstc.errors import InputError
-from rstc.estimator import RSTC
-from rstc.io.atomic import check_writable, sha256
+from rstc.io.atomic import check_writable
 from rstc.io.columns import TEXT_COLUMN, add_predictions, extract_texts, find_text_column
 from rstc.io.formats import check_distinct_files, detect_format, has_known_format, iter_tables, open_table_writer
 from rstc.io.readers import STANDARD_INPUT
 from rstc.io.remote import exists, glob_files, is_url, join_path, modified_time, open_file, put_file
-from rstc.persistence.model_description import read_description
-from rstc.persistence.onnx_model import DESCRIPTION, OnnxModel, is_exported
-from rstc.results.run_folder import find_model
+from rstc.pipelines.saved_model import identify_model, load_any_model
 from rstc.runtime.progress import Listener
 from rstc.validation.texts import NonEmptyTexts
+
+if TYPE_CHECKING:
+    from rstc.estimator import RSTC
+    from rstc.persistence.onnx_model import OnnxModel
 
 PREDICTIONS_INFO = "_rstc.json"  # in a folder of predictions: the model and the settings that made them
 
@@ -81,9 +83,12 @@ def predict_file(
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
     check_distinct_files(path, out)
-    model = _load_model(folder, device)
-    column = find_text_column(first, text_column or _training_column(model, first))
+    _, training_column = identify_model(folder)  # raises if it is no model
+    column = find_text_column(first, text_column or _choose_column(training_column, first))
     tables = itertools.chain([first], tables)
+    if listener:
+        listener("load", 0, 0)
+    model = load_any_model(folder, device)
     return _write_predictions(model, tables, column, out, target_format, guard_formulas, listener)
 
 
@@ -166,18 +171,18 @@ def predict_files(
     InputError
         If `out` holds predictions of another model, or, at the end, if some files could not be predicted.
     """
-    exported = is_exported(folder)
-    model = folder if exported else find_model(folder)
-    checksum = sha256(model / DESCRIPTION) if exported else read_description(model).checksum
+    checksum, _ = identify_model(folder)
     info = {"model": checksum, "text_column": text_column, "encoding": encoding}
     if guard_formulas:
         info["guard_formulas"] = "yes"
     tasks = _find_tasks(pattern, out)
     _write_info(out, info)
     pending = [task for task in tasks if not _is_done(task)]
-    predictor = FilePredictor(str(model.absolute()), text_column, encoding, device, guard_formulas)
+    predictor = FilePredictor(str(folder.absolute()), text_column, encoding, device, guard_formulas)
     n_rows = n_texts = 0
     errors = []
+    if listener and pending:
+        listener("load", 0, 0)
     for done, result in enumerate((engine or _run_in_process)(predictor, pending), start=1):
         n_rows, n_texts = n_rows + result.n_rows, n_texts + result.n_texts
         if result.error:
@@ -210,7 +215,7 @@ class FilePredictor:
 
     def load(self) -> Callable[[FileTask], FileResult]:
         """Load the model and return a function that runs a task with it."""
-        return partial(self._run, _load_model(Path(self.model), self.device))
+        return partial(self._run, load_any_model(Path(self.model), self.device))
 
     def _run(self, model: RSTC | OnnxModel, task: FileTask) -> FileResult:
         """Predict a file; an error of the file is returned, not raised, so that the other files are still predicted."""
@@ -218,7 +223,7 @@ class FilePredictor:
         try:
             tables = iter_tables(task.source, format, self.encoding)
             first = next(tables, pd.DataFrame({self.text_column or TEXT_COLUMN: []}))
-            requested = self.text_column or _training_column(model, first)
+            requested = self.text_column or _choose_column(model.text_column_, first)
             column = find_text_column(first, requested) if len(first) else requested or ""
             tables = itertools.chain([first], tables)
             if not is_url(task.target):
@@ -263,14 +268,9 @@ def _write_predictions(
     return n_rows, n_texts
 
 
-def _load_model(folder: Path, device: str) -> RSTC | OnnxModel:
-    """Load the model of a run, a saved model or an exported one."""
-    return OnnxModel(folder) if is_exported(folder) else RSTC.load(find_model(folder), device)
-
-
-def _training_column(model: RSTC | OnnxModel, table: pd.DataFrame) -> str | None:
-    """Return the text column of the model's training data, if a table has it."""
-    return model.text_column_ if model.text_column_ in table.columns else None
+def _choose_column(training_column: str | None, table: pd.DataFrame) -> str | None:
+    """Return the text column of the training data, if a table has it."""
+    return training_column if training_column in table.columns else None
 
 
 def _find_tasks(pattern: str, out: str) -> list[FileTask]:
