@@ -17,6 +17,7 @@ MAX_RETURNS = 10
 NOT_ON_THE_WALK = {
     "settings and their validation": [
         "params.py",
+        "validation/fit_input.py",
         "validation/labels.py",
         "validation/n_clusters.py",
         "representation/view_specs.py",
@@ -35,6 +36,7 @@ NOT_ON_THE_WALK = {
     ],
     "how a run decides, and how it says so": [
         "pseudo_labels/agreement.py",
+        "pseudo_labels/cluster_count.py",
         "pseudo_labels/initialization_settings.py",
         "results/decisions.py",
     ],

@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from rstc.config import Config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning
-from rstc.io.batches import predict_batch_with
+from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment
 from rstc.numerics.hierarchy import Tree, cut_tree
 from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel
-from rstc.persistence.model_folder import ENCODER, load_model, resolve_folder, save_model
+from rstc.persistence.model_description import resolve_folder
+from rstc.persistence.model_folder import ENCODER, load_model, save_model
 from rstc.report.frames import ResultFramesMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
@@ -36,16 +37,10 @@ from rstc.training.drift import measure_drift
 from rstc.training.final_clusters import find_final_clusters
 from rstc.training.inputs import TrainingInputs, WarmStart, estimate_memory
 from rstc.training.trainer import TrainResult, train
-from rstc.validation.labels import (
-    PartialLabels,
-    propagate_to_duplicates,
-    reconcile_n_clusters,
-    validate_partial_labels,
-)
-from rstc.validation.n_clusters import ClusterRange, validate_n_clusters
+from rstc.validation.fit_input import validate_fit_input, validate_new_texts
+from rstc.validation.labels import propagate_to_duplicates
 from rstc.validation.texts import NonEmptyTexts
 
-BLOCK_ROWS = 16_384  # enough texts of each length to fill batches without padding
 COLLAPSE_SHARE = 0.8  # a fit warns if fewer than this share of the requested clusters hold a text
 
 Ints = NDArray[np.int64]
@@ -191,11 +186,10 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         checkpoints = self._validate_checkpoints(checkpoints)
         config = self.config() if views is None else replace(self.config(), views=None)
         processes = current_process_group()
-        data = NonEmptyTexts.from_input(X)
-        partial_labels = validate_partial_labels(y, data.rows, len(data.all_texts))
-        n_clusters = self._validate_n_clusters(data, partial_labels, config, processes)
-        if config.noise and not processes.is_single:
-            raise InputError(f"noise={config.noise} needs all texts in one process; leave it out")
+        fit_input = validate_fit_input(
+            X, y, self.n_clusters, class_contrast=config.class_contrast, noise=config.noise, processes=processes
+        )
+        data, partial_labels = fit_input.data, fit_input.partial_labels
         if len(data.texts) < len(data.all_texts):
             warnings.warn(MissingTextWarning(len(data.all_texts) - len(data.texts), len(data.all_texts)), stacklevel=2)
         pairs = self._make_views(data, views, config)
@@ -205,7 +199,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             encoder = processes.run_on_all(lambda: self._load_encoder(config))
         known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
         own_features = data.select_features(features)
-        inputs = TrainingInputs(data.texts, pairs, encoder, n_clusters, known, features=own_features)
+        inputs = TrainingInputs(data.texts, pairs, encoder, fit_input.n_clusters, known, features=own_features)
         memory = estimate_memory(inputs, config, processes)
         processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
 
@@ -249,10 +243,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             )
         config, processes = self.config_, SINGLE_PROCESS
         old_texts, new_texts = self._texts if old is None else to_text_list(old), to_text_list(X)
-        if not any(text is not None for text in new_texts):
-            raise InputError("update needs at least one new text, got none")
-        if not config.class_contrast:
-            raise InputError("class_contrast=False finds clusters by k-means after training; fit a new model instead")
+        validate_new_texts(new_texts, config.class_contrast)
         data = NonEmptyTexts.from_list([*old_texts, *new_texts], None, self.text_column_)
         is_new = np.array([row >= len(old_texts) for row in data.rows])
 
@@ -307,7 +298,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         """Return a batch of rows with the columns `cluster` and `confidence`, for use in data engines.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
-        schema)` (Spark) and `frame.map_partitions(model.predict_batch)` (Dask).
+        schema)` (Spark) and `frame.map_partitions(model.predict_batch)` (Dask). If the workers are other processes,
+        the engine sends them the whole model, with the texts that it was fitted on; `rstc.SavedModel` has the same
+        method, and workers load the model from its folder.
 
         Parameters
         ----------
@@ -474,15 +467,6 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return (
             CheckpointFolder(Path(checkpoints), replace=True) if isinstance(checkpoints, (str, Path)) else checkpoints
         )
-
-    def _validate_n_clusters(
-        self, data: NonEmptyTexts, partial_labels: PartialLabels | None, config: Config, processes: ProcessGroup
-    ) -> int | ClusterRange:
-        """Return the requested number of clusters, or a range; it has room for each known class."""
-        n_clusters = validate_n_clusters(self.n_clusters, int(processes.total(len(set(data.texts)))))
-        if partial_labels is None:
-            return n_clusters
-        return reconcile_n_clusters(n_clusters, partial_labels, config.class_contrast, processes)
 
     def _make_views(
         self, data: NonEmptyTexts, views: tuple[Sequence[Any], Sequence[Any]] | None, config: Config

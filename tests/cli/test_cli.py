@@ -165,7 +165,7 @@ def test_mistakes_end_in_one_sentence_and_code_2(
 
 def test_a_mistake_in_a_real_process(tmp_path: Path) -> None:
     done = run_rstc("cluster", "none.csv", "-k", 4, "-o", "run", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, "loading the model\nrstc: there is no file none.csv\n")
+    assert (done.returncode, done.stderr) == (2, "reading none.csv\nrstc: there is no file none.csv\n")
 
 
 def test_usage_mistakes_end_in_code_2_too(tickets: Path) -> None:

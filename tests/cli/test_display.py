@@ -47,16 +47,16 @@ def test_time_is_told_longest_first() -> None:
 def test_without_a_terminal_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=False)
     monkeypatch.setattr(display, "notes", console)
-    with show_progress() as listen:
+    with show_progress("tickets.csv") as listen:
         for done in range(1, 101):
             listen("train", done, 100)
-    assert console.file.getvalue().splitlines() == ["loading the model", "training: 1 of 100", "training: 100 of 100"]
+    assert console.file.getvalue().splitlines() == ["reading tickets.csv", "training: 1 of 100", "training: 100 of 100"]
 
 
 def test_an_interruption_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=False)
     monkeypatch.setattr(display, "notes", console)
-    with pytest.raises(typer.Exit) as ended, show_progress():
+    with pytest.raises(typer.Exit) as ended, show_progress("run"):
         raise KeyboardInterrupt
     assert ended.value.exit_code == 130
     assert "interrupted; nothing was written" in console.file.getvalue()
@@ -65,7 +65,8 @@ def test_an_interruption_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch
 def test_on_a_terminal_progress_is_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
     monkeypatch.setattr(display, "notes", console)
-    with show_progress() as listen:
+    with show_progress("tickets.csv") as listen:
+        listen("load", 0, 0)
         listen("encode", 5, 10)
         listen("predict", 5, 0)
     assert "encoding the texts" in console.file.getvalue()

@@ -18,9 +18,17 @@ MAX_ATTEMPTS = 6  # to kill a run before it ends
 
 
 def run_and_kill(command: list[str], moment: float | str, out: Path) -> int:
-    """Run `rstc` and return its exit code; kill it after some seconds, or when it writes a checkpoint or the result."""
+    """Run `rstc` and return its exit code.
+
+    It is killed after some seconds, or when it writes a checkpoint, writes the result or draws the map.
+    """
     process, start = ForkedProcess(*command, "--out", out), time.monotonic()
-    folder, pattern = (out / "checkpoints", ".*.tmp") if moment == "checkpoint" else (out.parent, ".run.*.tmp")
+    places = {
+        "checkpoint": (out / "checkpoints", ".*.tmp"),
+        "result": (out.parent, ".run.*.tmp"),
+        "map": (out, "unfinished.safetensors"),
+    }
+    folder, pattern = places[moment] if isinstance(moment, str) else (out, "")
     for i in itertools.count():
         seconds = time.monotonic() - start
         if seconds > (moment if isinstance(moment, float) else TIMEOUT):
@@ -47,7 +55,7 @@ def test_run_resumes_after_its_process_was_killed(tickets: Path, quick: dict[str
     expected = (tmp_path / "uninterrupted" / "clusters.csv").read_bytes()
     seconds = time.monotonic() - start
     rng = random.Random(0)
-    moments: list[float | str] = ["checkpoint"] * 3 + ["run"] * 3
+    moments: list[float | str] = ["checkpoint"] * 2 + ["result"] * 2 + ["map"] * 2
     moments += [rng.uniform(0, seconds) for _ in range(N_KILLS - len(moments))]
 
     n_killed = n_with_checkpoint = 0
@@ -62,10 +70,13 @@ def test_run_resumes_after_its_process_was_killed(tickets: Path, quick: dict[str
             moment = moment / 2 if isinstance(moment, float) else moment
         n_killed += exit_code == -signal.SIGKILL
         n_with_checkpoint += any((out / "checkpoints").glob("*.checkpoint"))
-        if not (out / "summary.json").exists():  # otherwise it was killed after the last rename
+        is_complete = (out / "summary.json").exists() and not (out / "unfinished.safetensors").exists()
+        if not is_complete:  # otherwise it was killed after all was written
             resumed = run_rstc(*command, "--out", out)
             assert resumed.returncode == 0, (moment, resumed.stderr)
         assert (out / "clusters.csv").read_bytes() == expected, moment
+        assert (out / "report.html").exists()
+        assert not (out / "unfinished.safetensors").exists()
         assert not (out / "checkpoints").exists()
         assert [path.name for path in out.parent.iterdir()] == ["run"], "nothing else is left"
     assert n_killed >= N_KILLS - 2, "one or two may end before they are killed"

@@ -54,7 +54,7 @@ def augment(
     from rstc.cli.display import augmentation_table, output, show_progress
 
     warn_plain_text_input(file, format)
-    with show_progress() as listener:
+    with show_progress(file) as listener:
         from rstc.pipelines.augment import augment_file
 
         augmented = augment_file(

@@ -175,7 +175,7 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
     from rstc.cli.display import output, show_progress
 
     warn_plain_text_input(file, options.get("format"))
-    with show_progress() as listener:
+    with show_progress(file, out) as listener:
         from rstc.pipelines.cluster import cluster_file
         from rstc.results.run_folder import REPORT
         from rstc.runtime.distributed import process_group_session

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -43,23 +44,35 @@ notes = Console(stderr=True, highlight=False, markup=False)
 
 
 @contextmanager
-def show_progress() -> Iterator[Listener]:
-    """Yield a listener that shows the stages of a run on standard error; report an interruption in one sentence."""
+def show_progress(source: str | Path, run: Path | None = None) -> Iterator[Listener]:
+    """Yield a listener that shows the stages of a run on standard error; report an interruption in one sentence.
+
+    Parameters
+    ----------
+    source : str or Path
+        The file or the folder that is read first; a line says so before anything is imported that takes long.
+    run : Path, optional
+        The run folder that is written; an interruption after its clusters were written is reported as such.
+    """
     try:
         with _open_listener() as listen:
-            listen("load", 0, 0)
-            from rstc.runtime.device import limit_torch_threads  # importing torch takes a while
-
-            limit_torch_threads()
+            listen(f"reading {'standard input' if str(source) == '-' else shorten(str(source), 80)}", 0, 0)
             yield listen
-    except StopRequested as stop:
+    except KeyboardInterrupt as stop:
         if is_main_process():
-            notes.print("rstc: stopped; the same command resumes from the last checkpoint")
-        raise typer.Exit(128 + stop.signal_number) from None
-    except KeyboardInterrupt:
-        if is_main_process():
-            notes.print("rstc: interrupted; nothing was written")
-        raise typer.Exit(130) from None
+            notes.print(_describe_interruption(stop, run), soft_wrap=True)
+        raise typer.Exit(128 + stop.signal_number if isinstance(stop, StopRequested) else 130) from None
+
+
+def _describe_interruption(stop: KeyboardInterrupt, run: Path | None) -> str:
+    """Return what an interruption left, and how to go on."""
+    from rstc.results.run_folder import is_unfinished
+
+    if run is not None and is_unfinished(run):
+        return f"rstc: stopped; the clusters are in {run}, and `rstc report {run}` makes the map and the page"
+    if isinstance(stop, StopRequested):
+        return "rstc: stopped; the same command resumes from the last checkpoint"
+    return "rstc: interrupted; nothing was written"
 
 
 def _open_listener() -> AbstractContextManager[Listener]:
@@ -75,10 +88,14 @@ def _bar_listener() -> Iterator[Listener]:
     columns = (TextColumn("{task.description:<20}"), BarColumn(), TextColumn("{task.completed:,.0f}"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=notes, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
+        uncounted: set[str] = set()  # stages without a total, which end when another one begins
 
         def listen(stage: str, done: int, total: int) -> None:
-            if stage != "load" and "load" in tasks:
-                bars.remove_task(tasks.pop("load"))
+            for ended in uncounted - {stage}:
+                bars.remove_task(tasks.pop(ended))
+            uncounted.intersection_update({stage})
+            if not total:
+                uncounted.add(stage)
             if stage not in tasks:
                 tasks[stage] = bars.add_task(STAGES.get(stage, stage), total=total or None)
             bars.update(tasks[stage], completed=done, total=total or None)

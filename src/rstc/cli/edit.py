@@ -73,7 +73,7 @@ def apply(folder: Run) -> None:
     """
     from rstc.cli.display import output, show_progress
 
-    with show_progress() as listener:
+    with show_progress(folder) as listener:
         from rstc.pipelines.apply_edits import apply_edits
 
         run = apply_edits(folder, listener)
@@ -97,7 +97,7 @@ def merge(
     """
     from rstc.cli.display import cluster_table, output, show_progress
 
-    with show_progress() as listener:
+    with show_progress(folder) as listener:
         from rstc.pipelines.apply_edits import merge_to
 
         run = merge_to(folder, to, listener)
@@ -141,7 +141,7 @@ def names(
         run = CorrectedRun.read(folder)
     else:
         namer = _import_function(function) if function is not None else command_namer(str(command))
-        with show_progress() as listener:
+        with show_progress(folder) as listener:
             run = rename_clusters(folder, namer, listener, again)
     for entry in run.entries():
         output.print(f"{entry.cluster:>5}  {entry.name}  ({entry.size:,})", soft_wrap=True)

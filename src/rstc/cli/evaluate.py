@@ -36,10 +36,11 @@ def evaluate(
     from rstc.cli.display import notes, output
     from rstc.io.columns import extract_texts, find_text_column
     from rstc.io.formats import detect_format, read_table
-    from rstc.metrics import evaluate as score
 
     table = read_table(file, detect_format(file, format), encoding)
     columns = [extract_texts(table, find_text_column(table, name)) for name in (truth, cluster_column)]
+    from rstc.metrics import evaluate as score  # scikit-learn, not before the input is known to be valid
+
     pairs = [pair for pair in zip(*columns, strict=True) if None not in pair]
     scores = score([true_class for true_class, _ in pairs], [cluster for _, cluster in pairs])
     if len(pairs) < len(table):

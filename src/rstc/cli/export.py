@@ -23,11 +23,20 @@ def export(
     """
     from rstc.cli.display import output, show_progress
 
-    with show_progress() as listener:
-        from rstc.estimator import RSTC
+    with show_progress(folder) as listener:
+        from rstc.persistence.model_description import read_description, resolve_folder
+        from rstc.persistence.onnx_model import check_export_target
         from rstc.results.run_folder import find_model
+        from rstc.runtime.optional import import_optional
 
-        model = RSTC.load(find_model(folder), "cpu")
+        model_folder = resolve_folder(find_model(folder))
+        read_description(model_folder)  # raises if it is no model
+        check_export_target(out)
+        import_optional("onnxscript", "onnx")
+        listener("load", 0, 0)
+        from rstc.estimator import RSTC  # torch, not before the arguments are known to be valid
+
+        model = RSTC.load(model_folder, "cpu")
         listener("export", 0, 0)
         model.export_onnx(out)
     size = sum(path.stat().st_size for path in out.iterdir()) / 1e6

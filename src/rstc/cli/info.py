@@ -27,7 +27,7 @@ def info(
     from rstc.cli.display import cluster_table, output
     from rstc.persistence.model_description import read_description
     from rstc.results.corrected_run import CorrectedRun
-    from rstc.results.run_folder import SUMMARY, find_model
+    from rstc.results.run_folder import SUMMARY, find_model, is_unfinished, read_summary
 
     description = read_description(find_model(folder))
     facts, config = description.facts, description.config
@@ -44,7 +44,10 @@ def info(
     }
     for name, value in lines.items():
         output.print(f"{name:<13} {value}")
-    if (folder / SUMMARY).is_file():
+    if is_unfinished(folder):
+        output.print(f"{'map, page':<13} missing, because the run was interrupted: `rstc report {folder}` makes them")
+        output.print(cluster_table(read_summary(folder).clusters))
+    elif (folder / SUMMARY).is_file():
         run = CorrectedRun.read(folder)
         source = run.summary.input
         output.print(f"{'input':<13} {source.file}, column {source.text_column!r}")

@@ -80,7 +80,7 @@ def predict(
         _predict_many(folder, file, out, text_column, encoding, device, guard_formulas, engine, workers)
         return
     warn_plain_text_input(file, format)
-    with show_progress() as listener:
+    with show_progress(file) as listener:
         from rstc.pipelines.predict import predict_file
 
         n_rows, n_texts = predict_file(
@@ -113,7 +113,7 @@ def _predict_many(
     """Predict many files and print how many were written."""
     from rstc.cli.display import output, show_progress
 
-    with show_progress() as listener:
+    with show_progress(pattern) as listener:
         from rstc.pipelines.predict import predict_files
 
         ray = None

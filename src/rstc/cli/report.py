@@ -19,14 +19,23 @@ def report(
 ) -> None:
     """Write the page of a run again: DIR/report.html, with all corrections made so far.
 
+    If the run was interrupted after its clusters were written, the map is drawn as well.
+
     The page is one file that needs no network: open it in a browser or send it to a colleague. It contains the texts.
 
     Example:
 
         rstc report run --truth topic
     """
-    from rstc.cli.display import output
+    from rstc.cli.display import output, show_progress
+    from rstc.results.run_folder import is_unfinished
 
+    if is_unfinished(folder):  # the run was interrupted
+        with show_progress(folder) as listener:
+            from rstc.pipelines.cluster import add_map_and_page
+            from rstc.runtime.progress import Progress
+
+            add_map_and_page(folder, Progress(listener))
     if truth is None:
         from rstc.report.html.render import write_page
 

@@ -15,17 +15,16 @@ from rstc.io.atomic import check_writable
 from rstc.io.columns import extract_texts, find_text_column, to_text_list
 from rstc.io.formats import check_distinct_files, detect_format, open_table_writer, read_table
 from rstc.io.readers import STANDARD_INPUT
-from rstc.representation.augmenters.base import AugmenterResources
-from rstc.representation.encoder import Encoder
-from rstc.representation.loading import load_encoder
-from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, parse_view_specs
-from rstc.representation.views import ViewLike, make_views
-from rstc.runtime.device import choose_device
+from rstc.representation.folder_checks import check_encoder_source
+from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, parse_view_specs
 from rstc.runtime.progress import Listener, Progress
 from rstc.validation.texts import NonEmptyTexts
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+
+    from rstc.representation.encoder import Encoder
+    from rstc.representation.views import ViewLike
 
 VIEW_COLUMNS = ("text1", "text2")  # added by `augment_file`
 
@@ -68,12 +67,16 @@ def augment(
     >>> augment(["the parcel never came", None, "help"], "deletion@0.5")
     (['the', None, 'help'], ['the parcel never came', None, 'help'])
     """
-    data = NonEmptyTexts.from_list(to_text_list(texts))
-    if not data.texts:
-        raise InputError("there are no texts to augment")
+    data = _find_texts(to_text_list(texts))
+    # Torch takes seconds to import, and `augment_file` validates its input without it.
+    from rstc.representation.augmenters.base import AugmenterResources
+    from rstc.representation.loading import load_encoder
+    from rstc.representation.views import make_views
+    from rstc.runtime.device import choose_device
+
     pair = make_views(data.texts, views)
     if not pair.changes_texts or any(view.cutoff.share for view in (pair.first, pair.second)):
-        raise InputError(f"views={views!r} are made inside the encoder during training, so there is no text to write")
+        raise _no_text_error(views)
     timing = Progress(progress)
     torch_device, config = choose_device(device), Config()
 
@@ -129,7 +132,10 @@ def augment_file(
     DataFrame
         The texts and their two versions, in the columns `text` and `VIEW_COLUMNS`.
     """
-    parse_view_specs(views)  # report a mistake before any work is done
+    methods = {step.method for spec in parse_view_specs(views) for step in spec}
+    if "cutoff" in methods or methods <= set(ENCODER_METHODS):
+        raise _no_text_error(views)
+    check_encoder_source(encoder)
     in_format, out_format = detect_format(path, format), detect_format(str(out))
     if str(out) == STANDARD_INPUT or out_format == "txt":
         raise InputError(f"{out} cannot hold columns; write csv, tsv, jsonl or parquet")
@@ -141,9 +147,24 @@ def augment_file(
         if name in table.columns:
             raise InputError(f"the input already has a column {name!r}; rename or remove it first")
     texts = extract_texts(table, column)
+    _find_texts(texts)
+    if listener:
+        listener("load", 0, 0)
     first, second = augment(texts, views, random_state=seed, encoder=encoder, device=device, progress=listener)
     columns = dict(zip(("text", *VIEW_COLUMNS), (texts, first, second), strict=True))
     augmented = pd.DataFrame(columns, index=table.index)
     with open_table_writer(out, out_format) as write:
         write(pd.concat([table, augmented[list(VIEW_COLUMNS)]], axis=1))
     return augmented
+
+
+def _find_texts(texts: list[str | None]) -> NonEmptyTexts:
+    """Return the rows that hold a text, of which there has to be one."""
+    data = NonEmptyTexts.from_list(texts)
+    if not data.texts:
+        raise InputError("there are no texts to augment")
+    return data
+
+
+def _no_text_error(views: object) -> InputError:
+    return InputError(f"views={views!r} are made inside the encoder during training, so there is no text to write")

@@ -1,47 +1,62 @@
-"""Cluster a file into a run folder, and update a run with more rows: read, validate, fit, describe, write."""
+"""Cluster a file into a run folder, and update a run with more rows: read, validate, fit, write, draw the map.
+
+Torch and scikit-learn take seconds to import. They are imported inside the functions, after the input was read and
+validated: whatever is wrong with an input or a setting is said before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from rstc.config import make_config
+from rstc.config import Config, make_config
 from rstc.errors import InputError
-from rstc.estimator import RSTC
 from rstc.io.atomic import replace_folder
 from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
 from rstc.io.csv_injection import SPREADSHEET_FORMATS
-from rstc.io.formats import detect_format, read_table
-from rstc.pipelines.inputs import Columns, RunInput, read_input
-from rstc.pipelines.outputs import (
-    RunOrigin,
-    build_summary,
-    collect_output,
-    describe_clusters,
-    iter_clustered_tables,
-)
+from rstc.io.formats import SUFFIXES, detect_format, read_table
+from rstc.persistence.model_description import read_description
+from rstc.pipelines.inputs import Columns, RunInput, digest_rows, read_input
 from rstc.report.html.render import write_page
+from rstc.representation.folder_checks import check_encoder_source
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.layout import compute_layout
 from rstc.results.run_folder import (
     CHECKPOINTS,
+    CLUSTERS,
     MODEL,
+    UNFINISHED,
     Points,
+    UnfinishedRun,
     check_target,
+    is_unfinished,
     read_rows,
+    read_summary,
+    read_unfinished,
+    remove_run_leftovers,
     write_clusters,
     write_points,
     write_summary,
+    write_unfinished,
 )
 from rstc.results.summary import Summary, UpdateSummary
-from rstc.runtime.device import choose_device
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.progress import Listener, Progress
 from rstc.runtime.signals import StopHandler
-from rstc.training.checkpointing import CheckpointFolder
+from rstc.validation.fit_input import validate_fit_input, validate_new_texts
+
+if TYPE_CHECKING:
+    from rstc.estimator import RSTC
+    from rstc.pipelines.outputs import RunOrigin
+
+Command = dict[str, Any]  # what a run was requested with, as JSON values
 
 
 def cluster_file(
@@ -66,8 +81,9 @@ def cluster_file(
 ) -> Summary | None:
     """Cluster the texts of a file and write the run folder.
 
-    Until the run is finished, the folder holds its checkpoints; the same call resumes from there. Of several processes
-    that share a run, each reads its share of the rows, and the first writes the folder.
+    Until the clusters are found, the folder holds checkpoints; the same call resumes from there. The clusters and the
+    model are written before the map and the page are made; if that is interrupted, the same call makes them. Of several
+    processes that share a run, each reads its share of the rows, and the first writes the folder.
 
     Parameters
     ----------
@@ -110,9 +126,10 @@ def cluster_file(
         None in all processes but the first.
     """
     processes = current_process_group()
-    choose_device(make_config(preset, settings).device)  # report invalid settings before any work is done
+    config = make_config(preset, settings)
     if view_columns and "views" in (settings or {}):
         raise InputError("views come from two columns or from a view specification, not from both")
+    check_encoder_source(config.encoder)
     processes.run_on_first(lambda: check_target(out, overwrite))
     progress = Progress(listener)
     with progress.stage("read"):
@@ -120,6 +137,28 @@ def cluster_file(
         run_input = read_input(
             path, file_format, encoding, processes, text_column, view_columns, truth_column, label_column
         )
+        validate_fit_input(
+            run_input.texts,
+            run_input.labels,
+            n_clusters,
+            class_contrast=config.class_contrast,
+            noise=config.noise,
+            processes=processes,
+        )
+
+    def describe_command() -> Command:
+        return _describe_command(run_input, n_clusters, config, preset, seed, guard_formulas)
+
+    if processes.run_on_first(lambda: _can_be_completed(out, describe_command, overwrite, resume)):
+        return add_map_and_page(out, progress) if processes.is_first else None
+    with progress.stage("load"):
+        progress.advance(0, 0)
+        from rstc.estimator import RSTC
+        from rstc.pipelines.outputs import RunOrigin
+        from rstc.runtime.device import choose_device
+        from rstc.training.checkpointing import CheckpointFolder
+
+    choose_device(config.device)  # raises if it is not available
     model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
     checkpoints = CheckpointFolder(
         out / CHECKPOINTS, resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
@@ -127,7 +166,9 @@ def cluster_file(
     texts = pd.Series(run_input.texts, name=run_input.columns.text, dtype=object)  # the model keeps the column's name
     model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints)
     origin = RunOrigin(preset, seed, guard_formulas, resumed_at=checkpoints.resumed_at)
-    return _describe_and_write(out, run_input, model, origin, progress, processes)
+    if not write_results(out, run_input, model, origin, progress, processes, describe_command):
+        return None
+    return add_map_and_page(out, progress)
 
 
 def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Listener | None = None) -> Summary:
@@ -164,14 +205,12 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         old = read_rows(folder, before, run.points)
         new = read_table(path, detect_format(path), encoding)
         find_text_column(new, before.text_column)  # raises if it is missing
-        check_reserved_columns(new)
+        check_reserved_columns(new.columns)
         table = pd.concat([old, new], ignore_index=True)
         if before.format in SPREADSHEET_FORMATS:
             table = table.fillna("")
-    with progress.stage("load"):
-        model = RSTC.load(folder / MODEL)
     old_texts, new_texts = (extract_texts(rows, before.text_column) for rows in (old, new))
-    model.update(new_texts, old=old_texts, progress=listener)
+    validate_new_texts(new_texts, read_description(folder / MODEL).config.get("class_contrast", True))
     run_input = RunInput(
         before.file,
         before.format,
@@ -183,38 +222,143 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         n_rows=len(table),
         read_tables=lambda: [table],
     )
+    with progress.stage("load"):
+        progress.advance(0, 0)
+        from rstc.estimator import RSTC
+        from rstc.pipelines.outputs import RunOrigin
+
+        model = RSTC.load(folder / MODEL)
+    model.update(new_texts, old=old_texts, progress=listener)
     update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
     origin = RunOrigin(run.summary.preset, run.summary.seed, before.guard_formulas, update=update)
-    summary = _describe_and_write(folder, run_input, model, origin, progress, SINGLE_PROCESS)
-    assert summary is not None
-    return summary
+    write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS)
+    return add_map_and_page(folder, progress)
 
 
-def _describe_and_write(
-    out: Path, run_input: RunInput, model: RSTC, origin: RunOrigin, progress: Progress, processes: ProcessGroup
-) -> Summary | None:
-    """Describe the clusters of a fitted model and write the run folder; None in all processes but the first."""
+def write_results(
+    out: Path,
+    run_input: RunInput,
+    model: RSTC,
+    origin: RunOrigin,
+    progress: Progress,
+    processes: ProcessGroup,
+    describe_command: Callable[[], Command] | None = None,
+) -> bool:
+    """Write the clusters, the summary and the model of a run, and what its map and its page are made from.
+
+    Parameters
+    ----------
+    out : Path
+        The run folder, which is replaced as a whole.
+    run_input : RunInput
+        The rows of this process.
+    model : RSTC
+        The model, fitted on these rows.
+    origin : RunOrigin
+        How the run was made.
+    progress : Progress
+        Times the stages of the run.
+    processes : ProcessGroup
+        The processes that share the run.
+    describe_command : callable, optional
+        Returns what the run was requested with; without it, only `rstc report` completes an interrupted run.
+
+    Returns
+    -------
+    bool
+        Whether this process wrote the folder: the first one does.
+    """
+    from rstc.pipelines.outputs import build_summary, collect_output, describe_clusters, iter_clustered_tables
+
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
         output = collect_output(run_input, model, processes)
         if output is None:
-            return None
+            return False
         clusters = describe_clusters(output, model)
-    with progress.stage("map"):
+        no_layout = np.zeros((len(output.texts), 2), dtype=np.uint16)
         points = Points(
-            output.texts,
-            output.shown,
-            output.clusters[output.shown],
-            output.confidence[output.shown],
-            compute_layout(output.E),
+            output.texts, output.shown, output.clusters[output.shown], output.confidence[output.shown], no_layout
         )
     with progress.stage("write"), replace_folder(out) as folder:
         write_clusters(folder, iter_clustered_tables(run_input, output), run_input.format, origin.guard_formulas)
-        write_points(folder, points)
         model.save(folder / MODEL)
-        # Written last but for the page, so that it holds the time spent on writing.
+        write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
         seconds = progress.elapsed()
-        summary = build_summary(run_input, output, model, clusters, origin, seconds, processes.size)
+        write_summary(folder, build_summary(run_input, output, model, clusters, origin, seconds, processes.size))
+    progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
+    return True
+
+
+def add_map_and_page(folder: Path, progress: Progress) -> Summary:
+    """Draw the map of a run whose results are written, and write it and the page.
+
+    It needs nothing but the folder, so that it can be done again after an interruption, with the same result.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder that `write_results` wrote.
+    progress : Progress
+        Times the stages of the run.
+
+    Returns
+    -------
+    Summary
+    """
+    from rstc.results.layout import compute_layout
+
+    remove_run_leftovers(folder)
+    with progress.stage("map"):
+        unfinished = read_unfinished(folder)
+        points = replace(unfinished.points, layout=compute_layout(unfinished.E))
+    with progress.stage("write"):
+        write_points(folder, points)
+        # Written last but for the page, so that it holds the time spent on the map.
+        summary, elapsed = read_summary(folder), progress.elapsed()
+        seconds = {stage: spent for stage, spent in summary.seconds.items() if stage != "write"}
+        seconds |= {stage: round(elapsed[stage], 2) for stage in ("map", "write")}
+        summary = replace(summary, seconds=seconds)
         write_summary(folder, summary)
         write_page(folder, CorrectedRun(summary, points))
+        shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # of a run from scratch that was interrupted
+        (folder / UNFINISHED).unlink()
     return summary
+
+
+def _describe_command(
+    run_input: RunInput,
+    n_clusters: int | str | tuple[int, int],
+    config: Config,
+    preset: str,
+    seed: int,
+    guard_formulas: bool,
+) -> Command:
+    """Return what the result of a run follows from, to recognise the same command."""
+    command = {
+        "file": run_input.file,
+        "format": run_input.format,
+        "rows": digest_rows(run_input),
+        "text column": run_input.columns.text,
+        "view columns": run_input.columns.views,
+        "label column": run_input.columns.labels,
+        "clusters": n_clusters,
+        "settings": config.to_dict(),
+        "preset": preset,
+        "seed": seed,
+        "guard formulas": guard_formulas,
+        "rstc": version("rstc"),
+    }
+    described: Command = json.loads(json.dumps(command))
+    return described
+
+
+def _can_be_completed(out: Path, describe_command: Callable[[], Command], overwrite: bool, resume: bool) -> bool:
+    """Return whether a folder holds the results of the same command, whose map and page are missing."""
+    if not is_unfinished(out):
+        return False
+    if read_unfinished(out).command == describe_command():
+        return resume
+    if not overwrite:
+        raise InputError(f"{out} holds an earlier run; choose another folder or use --overwrite")
+    return False

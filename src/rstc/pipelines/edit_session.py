@@ -5,20 +5,20 @@ from __future__ import annotations
 import secrets
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 
 from rstc.errors import InputError
-from rstc.estimator import RSTC
-from rstc.pseudo_labels.kmeans import fit_kmeans_with_swaps
 from rstc.report.html.content import build_cluster_content
 from rstc.report.html.render import render_page, write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit, read_log
 from rstc.results.run_folder import MODEL
+
+if TYPE_CHECKING:
+    from rstc.estimator import RSTC
 
 SPLIT_STARTS = 5  # runs of k-means when a cluster is split, of which the best is kept
 
@@ -92,6 +92,8 @@ class EditSession:
         rows = np.flatnonzero(self.run.clusters == cluster)
         if len(rows) < 2:
             raise InputError(f"cluster {cluster} has a single text and cannot be split")
+        from rstc.pseudo_labels.kmeans import fit_kmeans_with_swaps  # torch, which the page is served without
+
         halves = fit_kmeans_with_swaps(self._embed(rows), 2, np.random.default_rng(0), starts=SPLIT_STARTS).labels
         if len(np.unique(halves)) < 2:
             raise InputError(f"cluster {cluster} cannot be split: its texts all have the same embedding")
@@ -100,6 +102,10 @@ class EditSession:
 
     def _embed(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the embeddings of some texts at unit length, (len(rows), D)."""
+        from sklearn.preprocessing import normalize
+
+        from rstc.estimator import RSTC
+
         if self._model is None:
             self._model = RSTC.load(self.folder / MODEL)
         E = self._model.transform([self.run.points.texts[row] for row in rows])

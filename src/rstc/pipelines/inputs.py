@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,10 +28,13 @@ class Columns:
         The column of texts.
     views : sequence of str or None
         The two columns of augmented versions of the texts.
+    labels : str or None
+        The column of given classes.
     """
 
     text: str
     views: Sequence[str] | None
+    labels: str | None = None
 
 
 @dataclass(frozen=True)
@@ -108,8 +112,8 @@ def read_input(
     def find_columns(table: pd.DataFrame) -> Columns:
         names = (*(view_columns or ()), truth_column, label_column)
         others = [find_text_column(table, name) for name in names if name]
-        columns = Columns(find_text_column(table, text_column, other_columns=others), view_columns)
-        check_reserved_columns(table)
+        columns = Columns(find_text_column(table, text_column, other_columns=others), view_columns, label_column)
+        check_reserved_columns(table.columns)
         return columns
 
     if processes.is_single:
@@ -147,6 +151,14 @@ def read_input(
     return RunInput(
         file, format, columns, texts, views, None, rows, n_rows, lambda: iter_tables(path, format, encoding)
     )
+
+
+def digest_rows(run_input: RunInput) -> str:
+    """Return the sha256 of all rows of the file, with all their columns, in hexadecimal."""
+    digest = hashlib.sha256()
+    for number, table in enumerate(run_input.read_tables()):
+        digest.update(table.to_csv(index=False, header=number == 0).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _extract_texts_and_views(table: pd.DataFrame, columns: Columns) -> tuple[Texts, tuple[Texts, Texts] | None]:

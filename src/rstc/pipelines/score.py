@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from rstc.io.columns import extract_texts, find_text_column
-from rstc.metrics import confusion_matrix, evaluate
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import Points, read_rows, write_summary
@@ -54,6 +53,8 @@ def score_points(points: Points, classes: Sequence[Any], column: str) -> TruthSc
     -------
     TruthScores
     """
+    from rstc.metrics import confusion_matrix, evaluate  # scikit-learn, not before the input is known to be valid
+
     true_classes = [classes[row] for row in points.rows]
     pairs = [
         (true_class, cluster)

@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import MAX_SETTINGS_BYTES, read_json
+from rstc.runtime.hub import MODEL_NAME
 
 MODULES_FILE = "modules.json"
 MAX_VOCABULARY_BYTES = 2**27  # of a file that lists a tokenizer's vocabulary
@@ -37,6 +38,22 @@ _LOADING_KEYS = (
     "allow_all_kernels",
     "use_kernels",
 )
+
+
+def check_encoder_source(source: str | None) -> None:
+    """Raise InputError if an encoder can be told to be unusable without loading it.
+
+    Parameters
+    ----------
+    source : str or None
+        The setting `encoder`: a folder or a hub name; None: the bundled encoder.
+    """
+    if source is None:
+        return
+    if Path(source).is_dir():
+        check_encoder_folder(Path(source))
+    elif not MODEL_NAME.fullmatch(source):
+        raise InputError(f"encoder={source!r} is neither a folder nor the name of a model on the hub")
 
 
 def check_encoder_folder(folder: Path, strict: bool = False) -> None:

@@ -14,6 +14,7 @@ from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
 from rstc.representation.encoder import Encoder, silence_transformers
 from rstc.representation.folder_checks import check_encoder_folder
+from rstc.runtime.hub import is_hub_reachable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -89,23 +90,6 @@ def get_bundled_folder() -> Path:
     if checksum != BUNDLED_SHA256:
         raise InputError(f"{weights} is not {BUNDLED_NAME}: sha256 {checksum}, expected {BUNDLED_SHA256}")
     return weights.parent
-
-
-def is_hub_reachable() -> bool:
-    """Whether the hub's host name can be resolved; otherwise its client would retry for a minute."""
-    import socket
-    from urllib.parse import urlsplit
-    from urllib.request import getproxies
-
-    from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
-
-    if HF_HUB_OFFLINE or getproxies():
-        return not HF_HUB_OFFLINE
-    try:
-        socket.getaddrinfo(urlsplit(ENDPOINT).hostname, 443)
-    except OSError:
-        return False
-    return True
 
 
 def _open_folder(folder: Path, device: str) -> SentenceTransformer:

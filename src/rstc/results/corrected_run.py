@@ -6,13 +6,12 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.results.describe import ClusterDescription, WordCounts
 from rstc.results.edits import (
     EDITS,
     ClusterState,
@@ -27,6 +26,9 @@ from rstc.results.edits import (
 from rstc.results.naming import WORDS_PER_NAME
 from rstc.results.run_folder import Points, read_points, read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
+
+if TYPE_CHECKING:
+    from rstc.results.describe import WordCounts
 
 
 class CorrectedRun:
@@ -141,6 +143,8 @@ class CorrectedRun:
         successors: dict[int, int | None],
     ) -> ClusterEntry:
         """Build the entry of one cluster after corrections, from the rows of its texts and its keywords."""
+        from rstc.results.describe import ClusterDescription  # imports scikit-learn
+
         original = self.points.clusters[members]
         sources = [self._original_entries[source] for source in np.unique(original[original >= 0]).tolist()]
         is_union = (original >= 0).all() and len(members) == sum(entry.size for entry in sources)
@@ -195,4 +199,7 @@ class CorrectedRun:
 
     @cached_property
     def _word_counts(self) -> WordCounts:
+        # Imports scikit-learn, which a run without corrections is read and shown without.
+        from rstc.results.describe import WordCounts
+
         return WordCounts(self.points.texts)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rstc.results.describe import ClusterDescription
+if TYPE_CHECKING:
+    from rstc.results.describe import ClusterDescription
 
 WORDS_PER_NAME = 3
 
@@ -27,6 +28,7 @@ def name_by_keywords(descriptions: Sequence[ClusterDescription], given_names: Se
 
     Examples
     --------
+    >>> from rstc.results.describe import ClusterDescription
     >>> first = ClusterDescription(0, 9, 0.9, ["refund", "money", "bank", "paid"], [], [], [])
     >>> second = ClusterDescription(1, 5, 0.9, ["refund", "money", "bank", "late"], [], [], [])
     >>> name_by_keywords([first, second, ClusterDescription(2, 1, 0.9, [], [0], [], [])])

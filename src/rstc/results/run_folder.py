@@ -8,7 +8,8 @@ report.html         the result as a page
 model/              the trained model
 edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
 model-found/        the model as the run trained it, if corrections were applied
-checkpoints/        the checkpoints of an unfinished run
+checkpoints/        the checkpoints of a run that has not found its clusters yet
+unfinished.*        what the map and the page are made from, until they are (`UnfinishedRun`)
 ==================  ===========================================================================================
 """
 
@@ -18,6 +19,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -30,9 +32,11 @@ from rstc.io.columns import extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.results.edits import EDITS, read_log
-from rstc.results.layout import Layout
 from rstc.results.summary import InputInfo, Summary
 from rstc.validation.texts import NonEmptyTexts
+
+if TYPE_CHECKING:
+    from rstc.results.layout import Layout
 
 CLUSTERS = "clusters"
 SUMMARY = "summary.json"
@@ -41,9 +45,19 @@ REPORT = "report.html"
 MODEL = "model"
 ORIGINAL_MODEL = "model-found"
 CHECKPOINTS = "checkpoints"
+UNFINISHED = "unfinished.safetensors"
 
 RUN_FILES = frozenset(
-    {SUMMARY, POINTS, REPORT, MODEL, ORIGINAL_MODEL, EDITS, *(CLUSTERS + suffix for suffix in SUFFIXES.values())}
+    {
+        SUMMARY,
+        POINTS,
+        REPORT,
+        MODEL,
+        ORIGINAL_MODEL,
+        EDITS,
+        UNFINISHED,
+        *(CLUSTERS + suffix for suffix in SUFFIXES.values()),
+    }
 )
 
 
@@ -72,11 +86,31 @@ class Points:
     layout: Layout
 
 
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """What the map and the page of a run are made from.
+
+    Attributes
+    ----------
+    points : Points
+        The texts, with zeros as their positions on the map.
+    E : array of float, shape (N, D)
+        The embeddings of the texts.
+    command : dict or None
+        What the run was requested with, of JSON values; None if no command completes it but `rstc report`.
+    """
+
+    points: Points
+    E: NDArray[np.float32]
+    command: dict[str, Any] | None
+
+
 def check_target(out: Path, overwrite: bool) -> None:
     """Raise InputError if a run cannot be written to a folder.
 
     The folder may be missing, be empty, hold checkpoints, or, with `overwrite`, hold an earlier run without
-    corrections. Temporary files that killed processes left behind are removed.
+    corrections. It may also hold a run without map and page, which the caller has to compare with its own. Temporary
+    files that killed processes left behind are removed.
 
     Parameters
     ----------
@@ -91,6 +125,7 @@ def check_target(out: Path, overwrite: bool) -> None:
         return
     if not out.is_dir():
         raise InputError(f"{out} exists and is not a folder")
+    remove_run_leftovers(out)
     check_only_checkpoints(out / CHECKPOINTS)
     names = {path.name for path in out.iterdir()} - {CHECKPOINTS}
     if not names:
@@ -99,8 +134,14 @@ def check_target(out: Path, overwrite: bool) -> None:
         raise InputError(f"{out} holds something that is not a run of rstc; choose another folder")
     if read_log(out).edits:
         raise InputError(f"{out} holds an earlier run with corrections; choose another folder, or remove {out / EDITS}")
-    if not overwrite:
+    if not overwrite and not is_unfinished(out):
         raise InputError(f"{out} holds an earlier run; choose another folder or use --overwrite")
+
+
+def remove_run_leftovers(folder: Path) -> None:
+    """Remove the temporary files that a killed process left in a run folder."""
+    for name in (SUMMARY, POINTS, REPORT):
+        remove_leftovers(folder / name)
 
 
 def _holds_summary(folder: Path) -> bool:
@@ -190,9 +231,51 @@ def read_points(folder: Path) -> Points:
             table[["x", "y"]].to_numpy(np.uint16),
         )
     except FileNotFoundError:
+        if is_unfinished(folder):
+            raise InputError(
+                f"{folder} has no map and no page, because the run was interrupted; `rstc report {folder}` makes them"
+            ) from None
         raise InputError(f"there is no {path}; cluster the file again") from None
     except (ValueError, KeyError, OSError) as error:
         raise InputError(f"{path} does not hold the texts of a run") from error
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Return whether a run folder holds results whose map and page are still to be made."""
+    return (folder / UNFINISHED).is_file()
+
+
+def write_unfinished(folder: Path, run: UnfinishedRun) -> None:
+    """Write what the map and the page of a run are made from."""
+    from safetensors.numpy import save_file
+
+    points = run.points
+    arrays = {
+        "E": np.ascontiguousarray(run.E),
+        "texts": np.frombuffer(json.dumps(points.texts).encode(), dtype=np.uint8),
+        "rows": points.rows,
+        "clusters": points.clusters,
+        "confidence": points.confidence,
+    }
+    with replace_file(folder / UNFINISHED) as temporary:
+        save_file(arrays, temporary, {"command": json.dumps(run.command)})
+
+
+def read_unfinished(folder: Path) -> UnfinishedRun:
+    """Read what the map and the page of a run are made from."""
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / UNFINISHED
+    try:
+        with safe_open(path, "np") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            command = json.loads(file.metadata()["command"])
+        texts = json.loads(arrays["texts"].tobytes())
+        layout = np.zeros((len(texts), 2), dtype=np.uint16)
+        points = Points(texts, arrays["rows"], arrays["clusters"], arrays["confidence"], layout)
+        return UnfinishedRun(points, arrays["E"], command)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is damaged; cluster the file again with --overwrite") from error
 
 
 def write_summary(folder: Path, summary: Summary) -> None:

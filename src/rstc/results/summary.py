@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.results.decisions import describe_decisions
-from rstc.results.describe import ClusterDescription
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from rstc.results.describe import ClusterDescription
 
 MAX_QUOTE_LENGTH = 500  # characters of a text that a summary quotes
 
@@ -164,6 +165,7 @@ def build_cluster_entry(
 
     Examples
     --------
+    >>> from rstc.results.describe import ClusterDescription
     >>> description = ClusterDescription(0, 2, 0.9, ["late"], typical=[1], doubtful=[0], near=[])
     >>> entry = build_cluster_entry(description, ["late again", "where is it"], name="late", n_texts=4)
     >>> entry.typical, entry.typical_rows, entry.share

@@ -15,8 +15,8 @@ from torch import Tensor
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
 from rstc.representation.encoder import TokenIds, silence_transformers
-from rstc.representation.loading import is_hub_reachable
 from rstc.representation.padding import sort_by_length, split_into_batches
+from rstc.runtime.hub import is_hub_reachable
 
 MAX_LOGITS = 2**27  # of a batch: each token has one for each word of the vocabulary
 MAX_SEQUENCE_TOKENS = 256  # a window of words has fewer, unless its words are unusual
