@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
+from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
@@ -27,8 +28,10 @@ from rstc.runtime.threads import draw_generators, limit_library_threads, paralle
 SAMPLE_SIZE = 20_000  # of larger data, a random sample of this size is used to choose the best run
 MAX_SWAP_CENTRES = 100  # over all runs with swaps: with many clusters, one run already tries many swaps
 MAX_SWAP_TRIALS = 6  # swaps that are tried before the search ends
+MAX_SPLIT_CLUSTERS = 2 * MAX_SWAP_TRIALS  # clusters whose split is considered
+MAX_LISTED_MERGES = 4 * MAX_SWAP_TRIALS  # merges that are considered; a swap cannot merge the cluster that it splits
 SWAP_LLOYD_STEPS = 15  # Lloyd steps after a swap, before the inertias are compared
-SPLIT_STEPS = 8  # of power iteration, and of 2-means
+SPLIT_STEPS = 5  # of power iteration, and of 2-means
 MIN_SWAP_GAIN = 1e-5  # relative decrease of the inertia for which a swap is accepted
 MAX_LLOYD_STEPS = 300  # scikit-learn's default
 TOLERANCE = 1e-4  # scikit-learn's default: squared shift of the centres relative to the mean variance
@@ -58,7 +61,9 @@ class Clustering:
 
 def fit_single_threaded(kmeans: KMeans, points: Floats | csr_matrix) -> KMeans:
     """Fit k-means on one thread: several threads add up in varying order, which changes the last bits."""
-    with limit_library_threads("openmp"), warnings.catch_warnings():
+    # The points were validated where they entered; validating them again takes longer than a fit to few points.
+    trusted = config_context(assume_finite=True, skip_parameter_validation=True)
+    with trusted, limit_library_threads("openmp"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # raised if there are fewer distinct points than clusters
         return kmeans.fit(points)
 
@@ -107,7 +112,9 @@ def fit_kmeans(
     return _run_lloyd_distributed(E, best.centres, processes)
 
 
-def fit_kmeans_with_swaps(points: Floats, n_clusters: int, rng: np.random.Generator, starts: int) -> Clustering:
+def fit_kmeans_with_swaps(
+    points: Floats, n_clusters: int, rng: np.random.Generator, starts: int, max_trials: int = MAX_SWAP_TRIALS
+) -> Clustering:
     """Cluster points by k-means++ and swap clusters until no swap lowers the inertia; the best of several runs.
 
     k-means++ may place one centre in two dense regions and two in another. Swaps repair this, so that the result
@@ -124,6 +131,8 @@ def fit_kmeans_with_swaps(points: Floats, n_clusters: int, rng: np.random.Genera
         Draws the sample and seeds k-means++.
     starts : int
         Largest number of runs.
+    max_trials : int
+        Number of swaps in a row that do not lower the inertia after which a run ends.
 
     Returns
     -------
@@ -137,7 +146,9 @@ def fit_kmeans_with_swaps(points: Floats, n_clusters: int, rng: np.random.Genera
     rows = _draw_sample(len(points), n_clusters, rng)
     sample = points if rows is None else points[rows]
     runs = max(1, min(starts, MAX_SWAP_CENTRES // n_clusters))
-    results = parallel_map(lambda run_rng: _run_with_swaps(sample, n_clusters, run_rng), draw_generators(rng, runs))
+    results = parallel_map(
+        lambda run_rng: _run_with_swaps(sample, n_clusters, run_rng, max_trials), draw_generators(rng, runs)
+    )
     best = min(results, key=lambda run: run.inertia)
     return best if sample is points else _run_lloyd(points, best.centres)
 
@@ -148,24 +159,25 @@ def _draw_sample(n: int, n_clusters: int, rng: np.random.Generator) -> NDArray[n
     return None if n <= size else np.sort(rng.choice(n, size, replace=False))
 
 
-def _run_with_swaps(points: Floats, n_clusters: int, rng: np.random.Generator) -> Clustering:
+def _run_with_swaps(points: Floats, n_clusters: int, rng: np.random.Generator, max_trials: int) -> Clustering:
     """Run k-means once and swap until no swap lowers the inertia."""
     best = fit_kmeans(points, n_clusters, rng, starts=1)
-    while (better := _try_swaps(points, best)) is not None:
+    while (better := _try_swaps(points, best, max_trials)) is not None:
         best = better
     return best
 
 
-def _try_swaps(points: Floats, clustering: Clustering) -> Clustering | None:
+def _try_swaps(points: Floats, clustering: Clustering, max_trials: int) -> Clustering | None:
     """Return the clustering after the first of the best swaps that lowers the inertia; None if none does."""
-    sizes = np.bincount(clustering.labels, minlength=len(clustering.centres)).astype(np.float64)
-    halves = [_split(points[clustering.labels == cluster]) for cluster in range(len(sizes))]
-    gains = np.array([_split_gain(*pair) for pair in halves])  # (C,)
+    C = len(clustering.centres)
+    sizes = np.bincount(clustering.labels, minlength=C).astype(np.float64)
+    halves = {cluster: _split(points[clustering.labels == cluster]) for cluster in _rank_by_inertia(points, clustering)}
+    gains = {cluster: _split_gain(*pair) for cluster, pair in halves.items()}
     squared = (clustering.centres**2).sum(1)
     distances = np.maximum(squared[:, None] + squared - 2 * clustering.centres @ clustering.centres.T, 0)
     costs = distances * sizes[:, None] * sizes / np.maximum(sizes[:, None] + sizes, 1)  # (C, C)
-    costs[np.tril_indices(len(sizes))] = np.inf
-    for _, a, b, split in sorted(_rank_swaps(costs, gains), reverse=True)[:MAX_SWAP_TRIALS]:
+    costs[np.tril_indices(C)] = np.inf
+    for _, a, b, split in sorted(_list_swaps(costs, gains), reverse=True)[:max_trials]:
         centres = clustering.centres.copy()
         centres[a] = (sizes[a] * centres[a] + sizes[b] * centres[b]) / max(sizes[a] + sizes[b], 1)
         centres[split], centres[b] = (half.mean(0) for half in halves[split])
@@ -175,13 +187,22 @@ def _try_swaps(points: Floats, clustering: Clustering) -> Clustering | None:
     return None
 
 
-def _rank_swaps(costs: NDArray[np.float64], gains: NDArray[np.float64]) -> Iterator[tuple[float, int, int, int]]:
+def _rank_by_inertia(points: Floats, clustering: Clustering) -> list[int]:
+    """Return the clusters of largest inertia, which bounds what a split can gain, at most `MAX_SPLIT_CLUSTERS`."""
+    distances = ((points - clustering.centres[clustering.labels]) ** 2).sum(1)
+    inertia = np.bincount(clustering.labels, weights=distances, minlength=len(clustering.centres))
+    ranked: list[int] = np.argsort(-inertia, kind="stable")[:MAX_SPLIT_CLUSTERS].tolist()
+    return ranked
+
+
+def _list_swaps(costs: NDArray[np.float64], gains: dict[int, float]) -> Iterator[tuple[float, int, int, int]]:
     """Yield swaps of the cheapest merges and the best splits: gain, the two clusters to merge, the one to split."""
-    cheapest = np.argsort(costs, axis=None)[: MAX_SWAP_TRIALS * len(gains)]
+    best_splits = sorted(gains, key=lambda cluster: -gains[cluster])[:MAX_SWAP_TRIALS]
+    cheapest = np.argsort(costs, axis=None)[:MAX_LISTED_MERGES]
     for a, b in zip(*np.unravel_index(cheapest, costs.shape), strict=True):
-        for split in np.argsort(-gains)[:MAX_SWAP_TRIALS]:
+        for split in best_splits:
             if split not in (a, b) and gains[split] > 0 and np.isfinite(costs[a, b]):
-                yield float(gains[split] - costs[a, b]), int(a), int(b), int(split)
+                yield float(gains[split] - costs[a, b]), int(a), int(b), split
 
 
 def _split(points: Floats) -> tuple[Floats, Floats]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_mutual_info_score
 
@@ -29,6 +30,7 @@ from rstc.pseudo_labels.cluster_count import Candidate, ClusterCount
 from rstc.pseudo_labels.features import Mix, TextFeatures
 from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans, fit_kmeans_with_swaps
 from rstc.pseudo_labels.neighbours import neighbour_nmi
+from rstc.runtime.threads import draw_generators, limit_library_threads, parallel_map
 
 logger = logging.getLogger("rstc")
 
@@ -37,12 +39,13 @@ TEXTS_PER_CLUSTER = 10  # on average, for the largest candidate
 MIN_LARGEST_CANDIDATE = 10  # with few texts, the largest candidate is this or a third of the texts
 MAX_CLUSTERS = 400  # largest candidate unless a larger range is given
 N_NEIGHBOURS = 10
-PCA_DIMENSIONS = 128  # to which points are reduced, to speed k-means up
+PCA_DIMENSIONS = 64  # to which points are reduced, to speed k-means up
 GRID_RATIO = 1.35  # of successive candidates in the first grid
-MAX_SWAP_CLUSTERS = 60  # with more clusters, swaps are too slow, and the best of KMEANS_STARTS runs is taken
-KMEANS_STARTS = 3
+N_REFINEMENTS = 2  # of the grid around the best candidate
+MAX_SWAP_CLUSTERS = 60  # with more clusters, swaps are too slow
+SWAP_TRIALS = 2
 MIN_SPLITS = 2  # into halves, for many clusters
-MAX_SPLITS = 8  # for few clusters, on which two halves may agree by chance
+MAX_SPLITS = 4  # for few clusters, on which two halves may agree by chance
 SCORE_NOISE = 0.03  # typical variation of the sum between samples
 CLEAR_PROMINENCE = 4 * SCORE_NOISE
 FAIR_PROMINENCE = 2 * SCORE_NOISE
@@ -52,6 +55,7 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 
+@limit_library_threads("blas")
 def estimate_n_clusters(
     features: TextFeatures,
     mix: Mix,
@@ -72,7 +76,7 @@ def estimate_n_clusters(
     rng : numpy.random.Generator
         Draws the sample and the halves, and seeds k-means.
     progress : callable
-        Called after each candidate with the number of scored and of all candidates.
+        Called after some candidates with the number of scored and of all candidates.
 
     Returns
     -------
@@ -115,26 +119,23 @@ class _CandidateSearch:
         """Score a coarse grid of numbers, then refine it twice around the best peak."""
         scored: dict[int, Candidate] = {}
         grid = _make_geometric_grid(low, high)
-        for n_clusters in grid:
-            scored[n_clusters] = self.score(n_clusters)
-            progress(len(scored), len(grid))
-        for _ in range(2):
+        for _ in range(N_REFINEMENTS + 1):
+            scored |= self.score_all(grid)
+            progress(len(scored), len(scored))
             best = _rank_peaks(list(scored.values()), low)[0][0]
-            for n_clusters in _refine_grid(sorted(scored), best):
-                scored[n_clusters] = self.score(n_clusters)
-                progress(len(scored), len(scored))
+            grid = _refine_grid(sorted(scored), best)
         return _choose_count([scored[n_clusters] for n_clusters in sorted(scored)], low)
 
-    def score(self, n_clusters: int) -> Candidate:
+    def score_all(self, numbers: list[int]) -> dict[int, Candidate]:
+        """Score several numbers side by side, those of most clusters first because they take longest."""
+        jobs = sorted(zip(numbers, draw_generators(self.rng, len(numbers)), strict=True), key=lambda job: -job[0])
+        return {candidate.n_clusters: candidate for candidate in parallel_map(lambda job: self.score(*job), jobs)}
+
+    def score(self, n_clusters: int, rng: np.random.Generator) -> Candidate:
         """Cluster the points and their halves, and compute the three scores."""
-        labels = self.cluster(self.points, n_clusters).labels
+        labels = _cluster(self.points, n_clusters, rng).labels
         agreements = [
-            adjusted_mutual_info_score(
-                *(
-                    _assign_to_centres(self.points, self.cluster(self.points[half], n_clusters).centres)
-                    for half in split
-                )
-            )
+            adjusted_mutual_info_score(*(self.assign_by_half(half, n_clusters, rng) for half in split))
             for split in self.splits[: _count_splits(n_clusters)]
         ]
         nmi = neighbour_nmi(labels, self.neighbours)
@@ -143,11 +144,17 @@ class _CandidateSearch:
         logger.info(message, n_clusters, nmi, silhouette, stability)
         return Candidate(n_clusters, nmi, silhouette, stability)
 
-    def cluster(self, points: Floats, n_clusters: int) -> Clustering:
-        """Cluster points by k-means, with swaps if there are few clusters."""
-        if n_clusters <= MAX_SWAP_CLUSTERS:
-            return fit_kmeans_with_swaps(points, min(n_clusters, len(points)), self.rng, starts=1)
-        return fit_kmeans(points, min(n_clusters, len(points)), self.rng, KMEANS_STARTS)
+    def assign_by_half(self, half: Ints, n_clusters: int, rng: np.random.Generator) -> Ints:
+        """Cluster half of the points, and assign all points to the nearest centre."""
+        return _assign_to_centres(self.points, _cluster(self.points[half], n_clusters, rng).centres)
+
+
+def _cluster(points: Floats, n_clusters: int, rng: np.random.Generator) -> Clustering:
+    """Cluster points by one run of k-means, with swaps if there are few clusters."""
+    n_clusters = min(n_clusters, len(points))
+    if n_clusters > MAX_SWAP_CLUSTERS:
+        return fit_kmeans(points, n_clusters, rng, starts=1)
+    return fit_kmeans_with_swaps(points, n_clusters, rng, starts=1, max_trials=SWAP_TRIALS)
 
 
 def squared_silhouette(points: Floats, labels: Ints) -> float:
@@ -173,8 +180,9 @@ def squared_silhouette(points: Floats, labels: Ints) -> float:
     """
     C = int(labels.max()) + 1
     sizes = np.bincount(labels, minlength=C).astype(np.float64)
-    sums = np.zeros((C, points.shape[1]))
-    np.add.at(sums, labels, points)
+    N = len(labels)
+    membership = csr_matrix((np.ones(N, dtype=np.float32), (labels, np.arange(N))), shape=(C, N))
+    sums = membership @ points  # (C, D)
     squared_norms = (points.astype(np.float64) ** 2).sum(1)
     squares = np.bincount(labels, weights=squared_norms, minlength=C)
     divisors = np.maximum(sizes, 1)
