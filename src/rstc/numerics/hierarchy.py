@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 # (n - 1, 4), in the format of scipy.cluster.hierarchy.linkage: two nodes, their distance, their number of leaves.
 # Row i creates node n + i.
@@ -26,9 +27,10 @@ class Merge(NamedTuple):
 
 def cluster_means(points: NDArray[np.float32], labels: NDArray[np.int64], n: int) -> NDArray[np.float32]:
     """Compute the mean of the points (N, D) of each of n groups, (n, D); zeros for an empty group."""
-    means = np.zeros((n, points.shape[1]), dtype=np.float32)
-    np.add.at(means, labels, points)
-    return np.asarray(means / np.maximum(np.bincount(labels, minlength=n), 1)[:, None], dtype=np.float32)
+    N = len(labels)
+    membership = csr_matrix((np.ones(N, dtype=np.float32), (labels, np.arange(N))), shape=(n, N))
+    sizes = np.maximum(np.bincount(labels, minlength=n), 1)
+    return np.asarray(membership @ points / sizes[:, None], dtype=np.float32)
 
 
 def average_linkage(means: NDArray[np.float32], sizes: NDArray[np.float64]) -> list[Merge]:

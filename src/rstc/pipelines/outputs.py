@@ -29,7 +29,7 @@ from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.environment import package_versions
 from rstc.validation.texts import NonEmptyTexts
 
-MAX_SHOWN = 100_000  # texts that several processes gather: none of them has to hold all texts
+MAX_SHOWN = 100_000  # texts on the page: a browser does not open more, and no process has to hold the texts of all
 MIN_SHOWN_PER_CLUSTER = 5  # texts of each cluster that each process contributes
 
 
@@ -103,7 +103,7 @@ def collect_output(run_input: RunInput, model: RSTC, processes: ProcessGroup) ->
     confidence = confidence_of(model.probabilities_)
     data = NonEmptyTexts.from_list(run_input.texts)
     text_rows = np.array(data.rows, dtype=np.int64)
-    if processes.is_single:
+    if processes.is_single and len(text_rows) <= MAX_SHOWN:
         rows = text_rows if len(text_rows) < len(data.all_texts) else slice(None)  # a slice copies nothing
         return RunOutput(model.labels_, confidence, text_rows, data.texts, model.embedding_[rows])
     shown = text_rows[_choose_shown(model.labels_[text_rows], model.n_texts_, processes)]

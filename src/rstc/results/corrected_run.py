@@ -74,7 +74,8 @@ class CorrectedRun:
         """Raise InputError if the folder holds only a sample of the texts, which cannot be corrected."""
         if len(self.points.texts) < self.summary.input.n_texts:
             raise InputError(
-                "a run of several processes cannot be corrected: its folder holds a sample of the texts only"
+                f"this run cannot be corrected: its folder holds a sample of {len(self.points.texts):,} of its "
+                f"{self.summary.input.n_texts:,} texts, which is what the page shows"
             )
 
     def correct(self, edit: Edit) -> None:

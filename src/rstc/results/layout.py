@@ -48,11 +48,11 @@ def compute_layout(E: NDArray[np.float32]) -> Layout:
     >>> compute_layout(np.eye(3, dtype=np.float32)).shape
     (3, 2)
     """
-    E = np.asarray(normalize(E), dtype=np.float32)
     rng = np.random.default_rng(0)
     sample = np.sort(rng.choice(len(E), min(TSNE_TEXTS, len(E)), replace=False))
     # Equal points would be drawn on top of each other, and t-SNE fails if all points are equal.
-    distinct, first, inverse = np.unique(E[sample], axis=0, return_index=True, return_inverse=True)
+    points = np.asarray(normalize(E[sample]), dtype=np.float32)
+    distinct, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
     laid_out = _lay_out(distinct)  # (M, 2)
     layout = laid_out[inverse] if len(sample) == len(E) else _interpolate(E, distinct, laid_out)
     is_jittered = np.ones(len(E), dtype=bool)
@@ -68,7 +68,7 @@ def _interpolate(
     """Place points (N, D) among a sample (M, D) that is laid out (M, 2)."""
     layout, k = np.empty((len(E), 2)), min(N_NEIGHBOURS, len(sample))
     for start in range(0, len(E), BLOCK_ROWS):
-        similarity = E[start : start + BLOCK_ROWS] @ sample.T  # (rows, M)
+        similarity = normalize(E[start : start + BLOCK_ROWS]) @ sample.T  # (rows, M)
         nearest = np.argpartition(-similarity, k - 1, axis=1)[:, :k]
         # Sharp weights: the plain mean of neighbours that lie far apart would be in an empty part of the map.
         weights = np.exp(SHARPNESS * np.take_along_axis(similarity, nearest, axis=1))

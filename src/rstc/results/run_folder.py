@@ -33,7 +33,6 @@ from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.results.edits import EDITS, read_log
 from rstc.results.summary import InputInfo, Summary
-from rstc.validation.texts import NonEmptyTexts
 
 if TYPE_CHECKING:
     from rstc.results.layout import Layout
@@ -181,7 +180,7 @@ def read_rows(folder: Path, input_info: InputInfo, points: Points) -> pd.DataFra
     input_info : InputInfo
         The input of the run, from its summary.
     points : Points
-        The texts of the run, which have to be in the file and in this order.
+        The texts of the run, or a sample of them, which have to be in their rows of the file.
 
     Returns
     -------
@@ -190,14 +189,16 @@ def read_rows(folder: Path, input_info: InputInfo, points: Points) -> pd.DataFra
     format, n_rows = input_info.format, input_info.n_rows
     path = folder / f"{CLUSTERS}{SUFFIXES[format]}"
     if format == "txt":
-        texts = np.full(n_rows, "", dtype=object)
-        texts[points.rows] = points.texts
-        return pd.DataFrame({"text": texts})
+        if len(points.texts) < input_info.n_texts:
+            raise InputError(f"{folder} holds a sample of its texts only; cluster all texts in a CSV file instead")
+        lines = np.full(n_rows, "", dtype=object)
+        lines[points.rows] = points.texts
+        return pd.DataFrame({"text": lines})
     table = read_table(str(path), format)
     if input_info.guard_formulas and format in SPREADSHEET_FORMATS:
         table = unescape_formulas(table)
-    data = NonEmptyTexts.from_list(extract_texts(table, input_info.text_column))
-    if len(table) != n_rows or data.texts != points.texts:
+    texts = extract_texts(table, input_info.text_column)
+    if len(table) != n_rows or [texts[row] for row in points.rows] != points.texts:
         raise InputError(
             f"{path} does not hold the rows of the run in their order; restore it, and sort a copy instead"
         )

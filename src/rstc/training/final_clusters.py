@@ -16,6 +16,8 @@ from rstc.representation.network import Prediction
 from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.progress import Progress
 
+BLOCK_ROWS = 65_536
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
@@ -79,13 +81,15 @@ def find_final_clusters(
     if noise:
         with progress.stage("noise"):
             detector = fit_outlier_detector(E, labels, texts, noise)
-    return FinalClusters(labels, sizes, _build_hierarchy(normalize(E), labels, sizes, processes), detector)
+    return FinalClusters(labels, sizes, _build_hierarchy(E, labels, sizes, processes), detector)
 
 
-def _build_hierarchy(U: Floats, labels: Ints, sizes: Ints, processes: ProcessGroup) -> Tree:
-    """Return the tree over the clusters, by unit-length embeddings (N, D) and the sizes (C,) over all processes."""
-    means = cluster_means(U, labels, len(sizes))
-    if not processes.is_single:
-        own_sizes = np.bincount(labels, minlength=len(sizes))[:, None]
-        means = processes.all_reduce(torch.from_numpy(means * own_sizes)).numpy() / np.maximum(sizes, 1)[:, None]
+def _build_hierarchy(E: Floats, labels: Ints, sizes: Ints, processes: ProcessGroup) -> Tree:
+    """Return the tree over the clusters, by embeddings (N, D) at unit length and the sizes (C,) over all processes."""
+    C, sums = len(sizes), np.zeros((len(sizes), E.shape[1]))
+    for start in range(0, len(E), BLOCK_ROWS):  # a copy of all embeddings at unit length would take much memory
+        block = slice(start, start + BLOCK_ROWS)
+        membership = np.bincount(labels[block], minlength=C)[:, None]
+        sums += cluster_means(normalize(E[block]), labels[block], C) * membership
+    means = processes.all_reduce(torch.from_numpy(sums)).numpy() / np.maximum(sizes, 1)[:, None]
     return build_tree_from_means(means.astype(np.float32), sizes.astype(np.float64))
