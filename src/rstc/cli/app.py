@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import augment, benchmark, cluster, edit, evaluate, export, info, predict, report, settings, update
+from rstc.cli import augment, benchmark, cache, cluster, edit, evaluate, export, info, predict, report, settings, update
 from rstc.cli.messages import print_message
 from rstc.errors import InputError, RstcWarning
 from rstc.runtime.thread_environment import set_thread_environment
@@ -36,6 +36,7 @@ app.command("export")(export.export)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.command("settings")(settings.settings)
+app.command("cache")(cache.cache)
 app.command("demo")(cluster.demo)
 app.add_typer(benchmark.app)
 
