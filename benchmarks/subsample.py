@@ -28,7 +28,7 @@ LOST_RECALL = 0.2
 DIVISORS = (1, 2, 4, 8)  # the number of texts over the number that train
 
 
-def draw_at_random(texts: Any, n_clusters: int, size: int, embed: Any, rng: np.random.Generator, processes: Any) -> Any:
+def draw_at_random(texts: Any, E: Any, n_clusters: int, size: int, rng: np.random.Generator, processes: Any) -> Any:
     """Draw a subsample uniformly, with the arguments of `draw_subsample`."""
     return np.sort(rng.choice(len(texts), size=size, replace=False))
 

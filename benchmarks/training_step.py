@@ -34,7 +34,7 @@ from rstc.representation.views import make_views, use_precomputed_views
 from rstc.runtime.distributed import SINGLE_PROCESS
 from rstc.runtime.progress import Progress
 from rstc.training.data_loader import DataLoader, Generators
-from rstc.training.training_texts import TrainingTexts
+from rstc.training.training_texts import EncodedTexts, TrainingTexts
 
 BATCH_SIZE = 200
 
@@ -103,7 +103,7 @@ class OurStep:
         self.optimizer = NetworkOptimizer(objective, config.encoder_lr, config.head_lr)
         views = use_precomputed_views(texts, *pair) if pair else make_views(texts, config.views)
         generators = Generators.spawn(rng, SINGLE_PROCESS)
-        training_texts, ends = TrainingTexts(encoder, tokens, cache=cache), np.array([len(texts)])
+        training_texts, ends = TrainingTexts(EncodedTexts(encoder, tokens), cache=cache), np.array([len(texts)])
         self.data_loader = DataLoader(training_texts, views, BATCH_SIZE, ends, generators, SINGLE_PROCESS, Progress())
 
     def take(self, labels: Tensor) -> tuple[float, float]:

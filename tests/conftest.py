@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # Workers side by side on all cores: each one's threads, and those of the processes it starts, would only be in the
     # others' way. Set before torch is imported, which reads it once.
     os.environ["OMP_NUM_THREADS"] = "1"
+
+os.environ["RSTC_CACHE_DIR"] = tempfile.mkdtemp(prefix="rstc-cache-")  # not the user's; also of started processes
 
 from tiny_encoder import build_tiny_encoder, make_texts
 
@@ -36,10 +39,10 @@ def quick(tiny_encoder: str) -> dict[str, object]:
     """Settings that make a run of the tiny encoder take about a second."""
     return {
         "encoder": tiny_encoder,
+        "training": "always",
         "max_steps": 12,
         "batch_size": 32,
         "kmeans_starts": 3,
-        "trainable_layers": 1,
     }
 
 
@@ -75,7 +78,7 @@ def finished_run(
     texts, topics = texts_and_topics
     folder = tmp_path_factory.mktemp("finished")
     pd.DataFrame({"text": texts, "topic": topics}).to_csv(folder / "tickets.csv", index=False)
-    settings = {"encoder": tiny_encoder, "max_steps": 12, "batch_size": 32, "kmeans_starts": 3}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 12, "batch_size": 32, "kmeans_starts": 3}
     cluster_file(str(folder / "tickets.csv"), folder / "run", 4, truth_column="topic", settings=settings)
     return folder / "run"
 

@@ -76,7 +76,7 @@ def trace(frame, event, argument):
 
 
 table, out, encoder = sys.argv[1:]
-settings = {"encoder": encoder, "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
+settings = {"encoder": encoder, "training": "always", "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
 cluster_file(table, Path(out) / "warm-up", 4, settings=settings)  # imports are not part of the walk
 threading.setprofile(trace)
 sys.setprofile(trace)

@@ -46,7 +46,7 @@ def test_fit_finds_the_topics_and_sets_its_attributes(fitted: RSTC, texts_and_to
     assert {"load", "encode", "start", "train", "renew"} <= set(fitted.seconds_)
 
 
-ESTIMATION = {"random_state": 0, "max_steps": 4, "batch_size": 32}
+ESTIMATION = {"random_state": 0, "training": "always", "max_steps": 4, "batch_size": 32}
 
 
 @pytest.fixture(scope="module")
@@ -425,7 +425,7 @@ def test_own_features_that_agree_with_the_texts_are_rated_highest(
     texts, topics = texts_and_topics
     rng = np.random.default_rng(0)
     helpful = np.eye(4)[np.unique(topics, return_inverse=True)[1]] + rng.normal(0, 0.1, (len(texts), 4))
-    model = RSTC(4, random_state=0, training="never", **quick).fit(texts, features=helpful)
+    model = RSTC(4, random_state=0, encoder=quick["encoder"]).fit(texts, features=helpful)
     ratings = [(entry["agreement"]["product"], entry["mix"]["features"]) for entry in model.history_[0]["candidates"]]
     assert (max(ratings)[0], 1.0) in ratings
     assert evaluate(topics, model.labels_.tolist()).acc > 0.9
@@ -448,10 +448,11 @@ def test_features_that_do_not_fit_are_refused(features: Any, message: str, quick
 
 def test_training_modes(texts_and_topics: Data, quick: dict[str, Any]) -> None:
     texts = texts_and_topics[0]
-    settings = {**quick, "max_steps": 40, "max_epochs": 0, "random_state": 0}
-    never = RSTC(4, training="never", **settings).fit(texts)
+    never = RSTC(4, encoder=quick["encoder"], random_state=0).fit(texts)
+    settings = {**quick, "training": "auto", "max_steps": 40, "max_epochs": 0, "random_state": 0}
     auto, eager = (RSTC(4, delta=delta, **settings).fit(texts) for delta in (0.99, 0.0))
-    assert (never.n_iter_, auto.n_iter_, eager.n_iter_) == (0, 20, 40)
+    large = RSTC(4, encoder=quick["encoder"], training="auto", max_fit_texts=60, random_state=0).fit(texts)
+    assert (never.n_iter_, auto.n_iter_, eager.n_iter_, large.n_iter_) == (0, 20, 40, 0)
     assert auto.converged_
     assert not eager.converged_
 

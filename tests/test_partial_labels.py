@@ -22,7 +22,7 @@ def label_some(topics: list[str], every: int = 3, without: str | None = None) ->
 @pytest.fixture(scope="module")
 def model(tiny_encoder: str, texts_and_topics: Data) -> RSTC:
     texts, topics = texts_and_topics
-    settings = {"encoder": tiny_encoder, "max_steps": 10, "batch_size": 32, "kmeans_starts": 2}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 10, "batch_size": 32, "kmeans_starts": 2}
     return RSTC(4, random_state=0, **settings).fit(texts, label_some(topics, without="refund"))
 
 

@@ -37,7 +37,7 @@ import rstc
 for name in rstc.__all__:
     getattr(rstc, name)
 texts = ["late parcel", "parcel lost", "reset password", "password code"] * 5
-model = rstc.RSTC(2, encoder={tiny_encoder!r}, random_state=0, max_steps=2, batch_size=8).fit(texts)
+model = rstc.RSTC(2, encoder={tiny_encoder!r}, random_state=0, training="always", max_steps=2, batch_size=8).fit(texts)
 from rstc.representation.loading import load_encoder
 load_encoder(None, "mean", 32)
 assert not asked, asked

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rstc.errors import RetryWarning as RetryWarning
     from rstc.errors import RstcWarning as RstcWarning
     from rstc.errors import TransportWarning as TransportWarning
+    from rstc.errors import UnusedSettingWarning as UnusedSettingWarning
     from rstc.estimator import RSTC as RSTC
     from rstc.persistence.onnx_model import OnnxModel as OnnxModel
     from rstc.pipelines.augment import augment as augment
@@ -59,6 +60,7 @@ _LAZY_NAMES = {  # the module below rstc that defines each public name
     "CacheWarning": "errors",
     "CheckpointWarning": "errors",
     "RetryWarning": "errors",
+    "UnusedSettingWarning": "errors",
 }
 __all__ = sorted(_LAZY_NAMES)
 

@@ -86,6 +86,24 @@ class CacheWarning(RstcWarning):
         )
 
 
+class UnusedSettingWarning(RstcWarning):
+    """Warns that settings of the training have no effect, because the encoder is not trained.
+
+    Parameters
+    ----------
+    names : list of str
+        The settings.
+    training : str
+        The setting `training`.
+    """
+
+    def __init__(self, names: list[str], training: str) -> None:
+        super().__init__(
+            f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect with training={training}, which does "
+            "not train the encoder; training=always does"
+        )
+
+
 class CheckpointWarning(RstcWarning):
     """Warns that a checkpoint could not be written or read."""
 

@@ -15,7 +15,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.config import Config
-from rstc.errors import CollapseWarning, InputError, MissingTextWarning
+from rstc.errors import CollapseWarning, InputError, MissingTextWarning, UnusedSettingWarning
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment
@@ -150,6 +150,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         progress: Listener | None = None,
         watch: Watch | None = None,
         checkpoints: str | Path | CheckpointFolder | None = None,
+        cache: str | Path | None = None,
     ) -> RSTC:
         """Cluster texts.
 
@@ -177,6 +178,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         checkpoints : str, Path or CheckpointFolder, optional
             A folder for checkpoints, written at each update of the pseudo-labels and on interruption. The same call
             resumes from it; checkpoints of another run are replaced. The folder is not removed after the fit.
+        cache : str or Path, optional
+            A folder that stores the embeddings of texts, at most 2 GB of them, so that a later fit on the same texts
+            with other settings need not encode them again. By default nothing is stored.
 
         Returns
         -------
@@ -193,6 +197,11 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if len(data.texts) < len(data.all_texts):
             warnings.warn(MissingTextWarning(len(data.all_texts) - len(data.texts), len(data.all_texts)), stacklevel=2)
         pairs = self._make_views(data, views, config)
+        n_texts = int(processes.total(len(data.texts)))
+        if views is not None and not config.count_trained_layers(n_texts):
+            raise InputError(f"views are used in training only, but training={config.training!r}; set 'always'")
+        if unused := config.list_unused(n_texts):
+            warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=2)
 
         timing = Progress(progress)
         with timing.stage("load"):
@@ -204,7 +213,16 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
 
         rng, watch = self._make_generator(processes), data.wrap_watch(watch)
-        result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes, checkpoints=checkpoints)
+        result = train(
+            inputs,
+            config,
+            rng,
+            progress=timing,
+            watch=watch,
+            processes=processes,
+            checkpoints=checkpoints,
+            cache_folder=None if cache is None else Path(cache),
+        )
 
         classes = None
         if partial_labels:

@@ -24,7 +24,14 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def quick(tiny_encoder: str) -> dict[str, Any]:
-    return {"encoder": tiny_encoder, "max_steps": 6, "contrast_steps": 2, "batch_size": 32, "kmeans_starts": 1}
+    return {
+        "encoder": tiny_encoder,
+        "training": "always",
+        "max_steps": 6,
+        "contrast_steps": 2,
+        "batch_size": 32,
+        "kmeans_starts": 1,
+    }
 
 
 @pytest.fixture(scope="module")

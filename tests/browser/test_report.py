@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Cluster the bundled messages with the real encoder, for a few steps; return the folder, which stays unchanged."""
     out = tmp_path_factory.mktemp("messages") / "run"
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
-        cluster_file(str(sample), out, 10, truth_column="topic", settings={"max_steps": 2})
+        cluster_file(str(sample), out, 10, truth_column="topic", settings={"training": "always", "max_steps": 2})
     score_run(out, "topic")
     return out
 
@@ -252,7 +252,7 @@ def run_with_search(
     """Cluster texts into an estimated number of clusters; return the run's folder."""
     folder = tmp_path_factory.mktemp("search")
     (folder / "texts.txt").write_text("\n".join(texts_and_topics[0]))
-    settings = {"encoder": tiny_encoder, "max_steps": 2, "kmeans_starts": 3}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 2, "kmeans_starts": 3}
     cluster_file(str(folder / "texts.txt"), folder / "run", "2-12", settings=settings)
     return folder / "run"
 

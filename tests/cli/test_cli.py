@@ -18,7 +18,7 @@ from rstc.cli import main
 
 @pytest.fixture(scope="module")
 def settings(tiny_encoder: str) -> list[str]:
-    values = {"encoder": tiny_encoder, "max_steps": 6, "batch_size": 32, "kmeans_starts": 1}
+    values = {"encoder": tiny_encoder, "training": "always", "max_steps": 6, "batch_size": 32, "kmeans_starts": 1}
     return [part for name, value in values.items() for part in ("--set", f"{name}={value}")]
 
 
@@ -127,7 +127,18 @@ def test_mistakes_end_in_one_sentence_and_code_2(
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "precision=int8"): "precision='int8' must be 'auto'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "encoder=no/such"): "encoder='no/such'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--views", "text1"): "--views expects two columns",
-        ("cluster", tickets, "-k", 4, "-o", "run", "--views", "text1,text2"): "there is no column 'text1'",
+        (
+            "cluster",
+            tickets,
+            "-k",
+            4,
+            "-o",
+            "run",
+            "--views",
+            "text1,text2",
+            "--set",
+            "training=always",
+        ): "there is no column 'text1'",
         ("cluster", tickets, "-k", 4, "-o", "run", "--set", "views=delition"): "did you mean 'deletion'",
         ("augment", tickets, "-o", "out.csv", "-m", "delition"): "did you mean 'deletion'",
         ("augment", tickets, "-o", "out.csv", "-m", "cutoff"): "no text to write",

@@ -52,7 +52,15 @@ def encoder_without_dropout(tiny_encoder: str, tmp_path_factory: pytest.TempPath
     return str(folder)
 
 
-SETTINGS = {"n_clusters": 4, "random_state": 0, "batch_size": 32, "kmeans_starts": 3, "dropout": 0.0, "max_steps": 20}
+SETTINGS = {
+    "n_clusters": 4,
+    "random_state": 0,
+    "batch_size": 32,
+    "kmeans_starts": 3,
+    "dropout": 0.0,
+    "training": "always",
+    "max_steps": 20,
+}
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {"views": "cutoff@0.2"},
     "saot": {"labels": "saot", "renewals": 4},
@@ -141,7 +149,7 @@ def shared_file(tickets: Path) -> Path:
 
 def cluster_command(file: Path, out: Path, encoder: str) -> list[object]:
     """Return the arguments of `rstc` for a run of a few steps."""
-    settings = [f"encoder={encoder}", "max_steps=12", "batch_size=32", "kmeans_starts=3"]
+    settings = [f"encoder={encoder}", "training=always", "max_steps=12", "batch_size=32", "kmeans_starts=3"]
     return ["cluster", file, "-k", 4, "--out", out, *(f"--set={setting}" for setting in settings)]
 
 
@@ -200,6 +208,7 @@ def test_shared_run_stops_and_resumes_with_another_number_of_processes(
     out = tmp_path / "run"
     settings = {
         "encoder": tiny_encoder,
+        "training": "always",
         "max_steps": 600,
         "max_epochs": 0,
         "batch_size": 32,

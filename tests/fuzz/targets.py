@@ -96,7 +96,7 @@ def save_tiny_model(folder: Path) -> Path:
 
     texts = make_texts({"parcel": 20, "password": 20})[0]
     encoder = build_tiny_encoder(folder)
-    RSTC(2, random_state=0, encoder=encoder, max_steps=1, batch_size=8, kmeans_starts=1).fit(texts).save(
-        folder / "saved"
-    )
+    RSTC(2, random_state=0, encoder=encoder, training="always", max_steps=1, batch_size=8, kmeans_starts=1).fit(
+        texts
+    ).save(folder / "saved")
     return folder / "saved"

@@ -26,7 +26,7 @@ def saved(
     tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     folder = tmp_path_factory.mktemp("saved") / "model"
-    settings = {"encoder": tiny_encoder, "max_steps": 2, "batch_size": 32, "kmeans_starts": 1}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 2, "batch_size": 32, "kmeans_starts": 1}
     RSTC(4, random_state=0, **settings).fit(texts_and_topics[0]).save(folder)
     return folder
 
@@ -206,7 +206,9 @@ def test_model_with_a_dense_module_loads(tiny_encoder: str, tmp_path: Path) -> N
     size = encoder.get_embedding_dimension()
     encoder.append(models.Dense(in_features=size, out_features=24))
     texts = ["late parcel", "parcel lost", "reset password", "password code"] * 5
-    fitted = RSTC(2, encoder=encoder, pooling="model", random_state=0, max_steps=2, batch_size=8).fit(texts)
+    fitted = RSTC(
+        2, encoder=encoder, pooling="model", random_state=0, training="always", max_steps=2, batch_size=8
+    ).fit(texts)
     fitted.save(tmp_path / "model")
     assert RSTC.load(tmp_path / "model").predict(texts).tolist() == fitted.labels_.tolist()
 

@@ -15,7 +15,7 @@ from rstc import RSTC, InputError
 @pytest.fixture(scope="module")
 def saved(texts_and_topics: tuple[list[str], list[str]], tiny_encoder: str, tmp_path_factory: Any) -> Path:
     folder = tmp_path_factory.mktemp("saved") / "model"
-    settings = {"encoder": tiny_encoder, "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
     RSTC(4, random_state=0, **settings).fit(texts_and_topics[0]).save(folder)
     return folder
 

@@ -59,7 +59,7 @@ def labelled_run(
     folder = tmp_path_factory.mktemp("labelled")
     labels = [topic if i % 3 == 0 and topic != "recipe" else "" for i, topic in enumerate(topics)]
     pd.DataFrame({"text": texts, "label": labels}).to_csv(folder / "in.csv", index=False)
-    settings = {"encoder": tiny_encoder, "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
     cluster_file(str(folder / "in.csv"), folder / "run", 4, text_column="text", label_column="label", settings=settings)
     return folder / "run"
 
@@ -155,7 +155,7 @@ def test_rows_without_text_stay_in_place(
     lines = [*texts_and_topics[0][:40], "", *texts_and_topics[0][40:80]]
     with open_table_writer(tmp_path / "in.txt", "txt") as write:
         write(pd.DataFrame({"text": lines}))
-    settings = {"encoder": tiny_encoder, "max_steps": 4, "batch_size": 32}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 4, "batch_size": 32}
     with pytest.warns(match="1 of 81"):
         cluster_file(str(tmp_path / "in.txt"), tmp_path / "run", 3, settings=settings)
     before = read_table(str(tmp_path / "run" / "clusters.txt"), "txt")["text"].tolist()

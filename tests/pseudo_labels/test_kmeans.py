@@ -57,7 +57,7 @@ def test_swaps_never_raise_the_inertia() -> None:
 def test_best_run_with_swaps_is_kept_and_many_clusters_get_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     inertias = iter([5.0, 3.0, 4.0, 9.0])
 
-    def run(points: np.ndarray, n_clusters: int, rng: np.random.Generator) -> kmeans.Clustering:
+    def run(points: np.ndarray, n_clusters: int, *_: object) -> kmeans.Clustering:
         return kmeans.Clustering(np.zeros(len(points), np.int64), points[:n_clusters], next(inertias))
 
     monkeypatch.setattr(kmeans, "_run_with_swaps", run)

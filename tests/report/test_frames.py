@@ -58,7 +58,7 @@ def model(tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]]) -> R
     texts[7] = None
     texts[8] = "<script>alert('parcel')</script> late courier"
     table = pd.DataFrame({"text": texts}, index=[f"row {i}" for i in range(len(texts))])
-    settings = {"encoder": tiny_encoder, "max_steps": 6, "batch_size": 32, "kmeans_starts": 2}
+    settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 6, "batch_size": 32, "kmeans_starts": 2}
     with pytest.warns(MissingTextWarning):
         return RSTC(4, random_state=0, **settings).fit(table)
 

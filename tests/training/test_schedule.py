@@ -27,8 +27,8 @@ def test_label_updates_are_dense_first_and_sparse_later() -> None:
 
 def test_small_sets_end_after_their_epochs() -> None:
     config = Config(batch_size=10, max_steps=1000, max_epochs=3)
-    assert [count_steps(n, config) for n in (5, 10, 100, 10_000)] == [3, 3, 30, 1000]
-    assert count_steps(5, Config(max_steps=1000, max_epochs=0)) == 1000
+    assert [count_steps(n, 1, config) for n in (5, 10, 100, 10_000)] == [3, 3, 30, 1000]
+    assert count_steps(5, 1, Config(max_steps=1000, max_epochs=0)) == 1000
 
 
 def test_there_are_no_contrast_steps_without_lambda_i() -> None:
@@ -36,14 +36,14 @@ def test_there_are_no_contrast_steps_without_lambda_i() -> None:
 
 
 def test_labels_are_updated_at_the_last_step() -> None:
-    schedule = Schedule.from_config(100, Config(batch_size=10, max_steps=30, max_epochs=0))
+    schedule = Schedule.from_config(100, 1, Config(batch_size=10, max_steps=30, max_epochs=0))
     assert schedule.max_steps == 30
     assert 30 in schedule.label_update_steps
 
 
 def test_contrast_steps_without_trainable_layers_are_refused() -> None:
     with pytest.raises(InputError, match="needs trainable layers, got trainable_layers=0"):
-        Schedule.from_config(100, Config(trainable_layers=0, contrast_steps=5))
+        Schedule.from_config(100, 0, Config(trainable_layers=0, contrast_steps=5))
 
 
 def test_stopping_criterion_waits_its_interval_and_compares_with_the_last_test() -> None:

@@ -20,6 +20,7 @@ from rstc.cli.options import (
 )
 from rstc.config import parse_setting
 from rstc.errors import InputError
+from rstc.io.cache_folder import default_cache_folder
 
 if TYPE_CHECKING:
     from rstc.results.summary import Summary
@@ -32,6 +33,13 @@ Resume = Annotated[
         "--resume/--from-scratch",
         help="Resume an interrupted run of the same command in DIR (the default), or start from scratch.",
         show_default=False,
+    ),
+]
+Cache = Annotated[
+    bool,
+    typer.Option(
+        "--cache/--no-cache",
+        help="Store the embeddings of the texts for later runs, and use stored ones (`rstc cache` shows where).",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed; the same seed and file give the same clusters.")]
@@ -93,6 +101,7 @@ def cluster(
     guard_formulas: GuardFormulas = False,
     overwrite: Overwrite = False,
     resume: Resume = None,
+    cache: Cache = True,
     device: Device = "auto",
 ) -> None:
     """Cluster the texts of a file.
@@ -143,6 +152,7 @@ def cluster(
         guard_formulas=guard_formulas,
         overwrite=overwrite,
         resume=resume,
+        cache=default_cache_folder() if cache else None,
     )
 
 
@@ -215,11 +225,12 @@ def _print_summary(summary: Summary, resume_requested: bool) -> None:
     if summary.n_clusters_search:
         output.print(format_n_clusters(summary.n_clusters_search))
     n_texts, n_trained = summary.input.n_texts, summary.input.n_trained
-    sample = f" on a sample of {n_trained:,}" if n_trained < n_texts else ""
-    converged = ", converged" if summary.converged else ""
+    sample = f"; clusters were found on a sample of {n_trained:,}" if n_trained < n_texts else ""
+    training = f"; trained for {summary.n_iter} steps" if summary.n_iter else ""
+    converged = ", converged" if summary.n_iter and summary.converged else ""
     output.print(
         f"{n_texts:,} texts (column {summary.input.text_column!r}) in "
-        f"{len(summary.clusters)} clusters; trained for {summary.n_iter} steps{sample}{converged}",
+        f"{len(summary.clusters)} clusters{sample}{training}{converged}",
     )
     for sentence in summary.decisions:
         output.print(f"  {sentence}")

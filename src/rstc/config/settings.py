@@ -29,6 +29,10 @@ _OUTLIERS = "Outliers"
 _LOSSES = "Losses"
 _OPTIMISATION = "Optimisation"
 _RESOURCES = "Resources"
+_USED_IN_TRAINING = (
+    *("projection_dim", "views", "contrast_steps", "renewals", "first_renewal", "lambda_i", "tau", "encoder_lr"),
+    *("max_steps", "max_epochs", "delta", "stop_interval", "cache_mb", "cache_folder"),
+)
 
 
 @dataclass(frozen=True)
@@ -262,10 +266,11 @@ class Config:
         above=0,
     )
     training: Training = setting(
-        "auto",
-        "Whether the encoder is trained. 'auto' trains for 20 steps, finds labels in the trained space, and continues "
-        "only if at least a share of `delta` of them has changed. 'always' trains up to max_steps, 'never' not at all. "
-        "With labels other than 'crossfit', 'auto' is 'always'.",
+        "never",
+        "Whether the encoder is trained. 'never': the labels found in its own space are the result. 'always' trains up "
+        "to max_steps, which takes most of the time and seldom changes many labels. 'auto' trains for 20 steps and "
+        "continues if at least a share of `delta` of the labels has changed; it does not train where texts exceed "
+        "max_fit_texts. With labels other than 'crossfit', the encoder is always trained.",
         group=_OPTIMISATION,
     )
     max_steps: int = setting(
@@ -337,6 +342,31 @@ class Config:
         for entry in SETTINGS.values():
             object.__setattr__(self, entry.name, entry.validate(getattr(self, entry.name)))
         _check_combinations(self)
+
+    @property
+    def finds_labels_without_network(self) -> bool:
+        """Whether labels do not come from the network, so that there is a result without training it."""
+        return self.labels == "crossfit" and self.class_contrast
+
+    @property
+    def tries_training(self) -> bool:
+        """Whether the run itself decides if the encoder is trained."""
+        return self.training == "auto" and self.finds_labels_without_network
+
+    def count_trained_layers(self, n_texts: int) -> int | Literal["all"]:
+        """Return the number of layers that a run on `n_texts` texts trains, 0 if it does not train the encoder.
+
+        With more than `max_fit_texts` texts, all of them would have to be encoded a second time by the trained encoder.
+        """
+        exceeds_limit = 0 < self.max_fit_texts < n_texts
+        is_skipped = self.training == "never" or (self.training == "auto" and exceeds_limit)
+        return 0 if is_skipped and self.finds_labels_without_network else self.trainable_layers
+
+    def list_unused(self, n_texts: int) -> list[str]:
+        """Return the settings of the training that were changed, if a run on `n_texts` texts does not train."""
+        if self.count_trained_layers(n_texts) or not self.trainable_layers:
+            return []
+        return [name for name in _USED_IN_TRAINING if getattr(self, name) != SETTINGS[name].default]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values by name."""

@@ -76,6 +76,7 @@ def cluster_file(
     guard_formulas: bool = False,
     overwrite: bool = False,
     resume: bool = True,
+    cache: Path | None = None,
     stop_handler: StopHandler | None = None,
     listener: Listener | None = None,
 ) -> Summary | None:
@@ -115,6 +116,8 @@ def cluster_file(
         Whether an earlier run in the folder may be replaced.
     resume : bool
         Whether to resume from checkpoints in the folder.
+    cache : Path, optional
+        A folder that stores embeddings for later runs.
     stop_handler : StopHandler, optional
         Receives requests to stop; the run then writes a checkpoint and ends.
     listener : callable, optional
@@ -129,6 +132,8 @@ def cluster_file(
     config = make_config(preset, settings)
     if view_columns and "views" in (settings or {}):
         raise InputError("views come from two columns or from a view specification, not from both")
+    if view_columns and not config.count_trained_layers(0):
+        raise InputError("--views are used in training only; add --set training=always")
     check_encoder_source(config.encoder)
     processes.run_on_first(lambda: check_target(out, overwrite))
     progress = Progress(listener)
@@ -164,7 +169,7 @@ def cluster_file(
         out / CHECKPOINTS, resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
     )
     texts = pd.Series(run_input.texts, name=run_input.columns.text, dtype=object)  # the model keeps the column's name
-    model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints)
+    model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache)
     origin = RunOrigin(preset, seed, guard_formulas, resumed_at=checkpoints.resumed_at)
     if not write_results(out, run_input, model, origin, progress, processes, describe_command):
         return None
@@ -199,7 +204,6 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
             f"{folder} holds corrections, merges included, which refer to its present rows: undo them with "
             f"`rstc explore`, update the run, and correct it afterwards"
         )
-    run.check_complete()
     before = run.summary.input
     with progress.stage("read"):
         old = read_rows(folder, before, run.points)

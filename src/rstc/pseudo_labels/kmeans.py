@@ -61,11 +61,17 @@ class Clustering:
 
 def fit_single_threaded(kmeans: KMeans, points: Floats | csr_matrix) -> KMeans:
     """Fit k-means on one thread: several threads add up in varying order, which changes the last bits."""
-    # The points were validated where they entered; validating them again takes longer than a fit to few points.
-    trusted = config_context(assume_finite=True, skip_parameter_validation=True)
-    with trusted, limit_library_threads("openmp"), warnings.catch_warnings():
+    with limit_library_threads("openmp"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # raised if there are fewer distinct points than clusters
         return kmeans.fit(points)
+
+
+def _fit_validated(kmeans: KMeans, points: Floats) -> Clustering:
+    """Fit k-means to points that were validated where they entered: to do it again takes longer than many a fit."""
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        fit_single_threaded(kmeans, points)
+    centres = kmeans.cluster_centers_.astype(np.float32)
+    return Clustering(kmeans.labels_.astype(np.int64), centres, float(kmeans.inertia_))
 
 
 def fit_kmeans(
@@ -102,9 +108,7 @@ def fit_kmeans(
     kmeans = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
     rows = _draw_sample(int(processes.total(len(E))), n_clusters, rng)
     sample = processes.gather_rows(torch.from_numpy(E if rows is None else E[local_rows(rows, len(E), processes)]))
-    best = processes.run_on_first(
-        lambda: _to_clustering(fit_single_threaded(kmeans, sample.numpy()))  # type: ignore[union-attr]
-    )
+    best = processes.run_on_first(lambda: _fit_validated(kmeans, sample.numpy()))  # type: ignore[union-attr]
     if rows is None:
         return replace(best, labels=best.labels[local_slice(len(E), processes)])
     if processes.is_single:
@@ -231,7 +235,7 @@ def _split_gain(first: Floats, second: Floats) -> float:
 
 def _run_lloyd(points: Floats, centres: Floats, steps: int = MAX_LLOYD_STEPS) -> Clustering:
     """Run Lloyd's algorithm from given centres."""
-    return _to_clustering(fit_single_threaded(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points))
+    return _fit_validated(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points)
 
 
 def _run_lloyd_distributed(points: Floats, centres: Floats, processes: ProcessGroup) -> Clustering:
@@ -264,9 +268,3 @@ def _assign(X: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
         *(torch.cdist(block.double(), centres).min(1) for block in X.split(BLOCK_ROWS)), strict=True
     )
     return torch.cat(labels), torch.cat(distances).pow(2)
-
-
-def _to_clustering(kmeans: KMeans) -> Clustering:
-    """Copy the result out of scikit-learn's estimator."""
-    centres = kmeans.cluster_centers_.astype(np.float32)
-    return Clustering(kmeans.labels_.astype(np.int64), centres, float(kmeans.inertia_))

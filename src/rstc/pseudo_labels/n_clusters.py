@@ -200,7 +200,7 @@ def _count_splits(n_clusters: int) -> int:
     """Return the number of splits into halves that a candidate is scored on.
 
     >>> [_count_splits(n_clusters) for n_clusters in (2, 6, 15, 100)]
-    [8, 8, 4, 2]
+    [4, 4, 4, 2]
     """
     return max(MIN_SPLITS, min(MAX_SPLITS, MAX_SWAP_CLUSTERS // n_clusters))
 

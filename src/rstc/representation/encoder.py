@@ -83,6 +83,11 @@ class Encoder(nn.Module):
         return self._split is not None
 
     @property
+    def n_trainable_layers(self) -> int | str:
+        """The number of trainable transformer layers, "all" if every parameter of the encoder is trainable."""
+        return "all" if self._trainable_modules == [self.model] else len(self._trainable_modules)
+
+    @property
     def is_trainable(self) -> bool:
         """Whether any of the layers is trainable."""
         return bool(self._trainable_modules)

@@ -40,9 +40,9 @@ class Schedule:
     uses_labels: bool = True
 
     @classmethod
-    def from_config(cls, n_texts: int, config: Config) -> Schedule:
-        """Plan a run on `n_texts` texts; raise an InputError if no step is left to train on labels."""
-        max_steps, contrast_steps = count_steps(n_texts, config), count_contrast_steps(config)
+    def from_config(cls, n_texts: int, trainable_layers: int | str, config: Config) -> Schedule:
+        """Plan a run on `n_texts` training texts; raise an InputError if no step is left to train on labels."""
+        max_steps, contrast_steps = count_steps(n_texts, trainable_layers, config), count_contrast_steps(config)
         if config.class_contrast and contrast_steps >= max(max_steps, 1):
             if max_steps == 0:
                 raise InputError(
@@ -53,31 +53,21 @@ class Schedule:
             )
         updates = plan_label_updates(max_steps, config) | {max_steps}
         trial_step = None
-        if max_steps and tests_training(config):
+        if max_steps and config.tries_training:
             trial_step = min(contrast_steps + TRIAL_STEPS, max_steps)
             updates |= {trial_step}
         return cls(max_steps, contrast_steps, updates, trial_step, config.class_contrast)
 
 
-def tests_training(config: Config) -> bool:
-    """Whether the run tests early if training changes the labels, which must not come from the network itself."""
-    return config.training == "auto" and config.labels == "crossfit" and config.class_contrast
-
-
-def count_trainable_layers(config: Config) -> int | str:
-    """Return the setting `trainable_layers`, which is 0 if the encoder is never trained."""
-    return 0 if config.training == "never" else config.trainable_layers
-
-
-def count_steps(n_texts: int, config: Config) -> int:
+def count_steps(n_texts: int, trainable_layers: int | str, config: Config) -> int:
     """Return the step at which training ends unless it stops early.
 
-    >>> count_steps(450, Config(batch_size=200, max_steps=100, max_epochs=20))
+    >>> count_steps(450, 1, Config(batch_size=200, max_steps=100, max_epochs=20))
     40
-    >>> count_steps(450, Config(trainable_layers=0))  # in a fixed space, crossfit finds the same labels again
+    >>> count_steps(450, 0, Config())  # in a fixed space, crossfit finds the same labels again
     0
     """
-    if count_trainable_layers(config) == 0 and config.labels == "crossfit" and config.class_contrast:
+    if trainable_layers == 0 and config.finds_labels_without_network:
         return 0
     if config.max_epochs == 0:
         return config.max_steps

@@ -1,14 +1,14 @@
 """The subsample that a large data set is trained on: half spread evenly over the space, half drawn at random.
 
-A random subsample may miss a small cluster, which is then never found. So twice as many texts as needed are drawn,
-embedded and divided into many small groups. Half of the subsample is spread evenly over the groups, and the other half
+A random subsample may miss a small cluster, which is then never found. So twice as many texts as needed are drawn and
+divided into many small groups. Half of the subsample is spread evenly over the groups, and the other half
 is drawn at random from the remaining texts.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from rstc.pseudo_labels.constraints import UNLABELLED
 from rstc.runtime.distributed import ProcessGroup, local_rows, local_slice
 from rstc.runtime.progress import Progress
 from rstc.training.inputs import TrainingInputs
+from rstc.training.training_texts import EncodedTexts
 
 logger = logging.getLogger("rstc")
 
@@ -96,6 +97,7 @@ class Subsample:
 
 def choose_training_texts(
     inputs: TrainingInputs,
+    encoded: EncodedTexts,
     max_texts: int,
     rng: np.random.Generator,
     processes: ProcessGroup,
@@ -108,6 +110,8 @@ def choose_training_texts(
     ----------
     inputs : TrainingInputs
         The inputs of the run. Texts with a partial label are always chosen.
+    encoded : EncodedTexts
+        The tokenised texts, which are embedded if a subsample is drawn.
     max_texts : int
         Size of the subsample; 0 for no limit.
     rng : numpy.random.Generator
@@ -123,18 +127,15 @@ def choose_training_texts(
     -------
     Subsample
     """
-    texts, encoder = inputs.texts, inputs.encoder
+    texts = inputs.texts
     if not max_texts or processes.total(len(texts)) <= max_texts:
         return Subsample.from_rows(range(len(texts)), len(texts), processes)
     sampling_rng = rng.spawn(1)[0]  # separate, because a resumed run draws nothing here
     if previous_rows is not None:
         return Subsample.from_rows(local_rows(previous_rows, len(texts), processes), len(texts), processes)
-
-    def embed(some_texts: Sequence[str]) -> Tensor:
-        return encoder.embed(encoder.tokenize(some_texts), progress.advance)
-
+    E = encoded.embed_untrained()
     with progress.stage("sample"):
-        rows = draw_subsample(texts, inputs.min_clusters, max_texts, embed, sampling_rng, processes)
+        rows = draw_subsample(texts, E, inputs.min_clusters, max_texts, sampling_rng, processes)
     if inputs.partial_labels is not None:
         rows = np.union1d(rows, np.flatnonzero(inputs.partial_labels != UNLABELLED))
     return Subsample.from_rows(rows, len(texts), processes)
@@ -142,9 +143,9 @@ def choose_training_texts(
 
 def draw_subsample(
     texts: Sequence[str],
+    E: Tensor,
     n_clusters: int,
     max_texts: int,
-    embed: Callable[[Sequence[str]], Tensor],
     rng: np.random.Generator,
     processes: ProcessGroup,
 ) -> Ints:
@@ -154,12 +155,12 @@ def draw_subsample(
     ----------
     texts : sequence of str
         This process's texts.
+    E : Tensor of shape (n, D)
+        Their embeddings.
     n_clusters : int
         The smallest number of clusters, of which the subsample must have as many distinct texts.
     max_texts : int
         Size of the subsample over all processes.
-    embed : callable
-        Returns the embeddings (n, D) of n texts.
     rng : numpy.random.Generator
         The same in all processes.
     processes : ProcessGroup
@@ -173,7 +174,7 @@ def draw_subsample(
     total = sum(processes.gather_objects(len(texts)))
     pool = np.sort(rng.choice(total, size=min(POOL_FACTOR * max_texts, total), replace=False))
     local_pool = local_rows(pool, len(texts), processes)
-    local_groups = _assign_groups(F.normalize(embed([texts[i] for i in local_pool]), dim=1), len(pool), rng, processes)
+    local_groups = _assign_groups(F.normalize(E[local_pool], dim=1), len(pool), rng, processes)
     groups = processes.gather_rows(torch.from_numpy(local_groups))
     chosen = pool[processes.run_on_first(lambda: spread_over_groups(groups.numpy(), max_texts, rng))]  # type: ignore[union-attr]
     processes.sync_generator(rng)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from rstc.training.inputs import TrainingInputs
 from rstc.training.label_updater import LabelUpdate
 from rstc.training.state import Outcome, TrainingState
 from rstc.training.subsample import choose_training_texts
-from rstc.training.trainer_parts import TrainerParts, build_trainer_parts
+from rstc.training.trainer_parts import TrainerParts, build_trainer_parts, read_texts
 
 LR_REDUCTION = 0.1  # factor of the learning rates after a loss that is not finite
 
@@ -92,6 +93,7 @@ def train(
     watch: Watch | None = None,
     processes: ProcessGroup = SINGLE_PROCESS,
     checkpoints: CheckpointFolder | None = None,
+    cache_folder: Path | None = None,
 ) -> TrainResult:
     """Cluster texts: train the encoder and its heads on pseudo-labels.
 
@@ -111,6 +113,8 @@ def train(
         The processes that share the run. Each has its own texts and returns their predictions.
     checkpoints : CheckpointFolder, optional
         Where the state is saved at each label update and when the run is stopped, and from where a run is resumed.
+    cache_folder : Path, optional
+        Where embeddings by the untrained encoder are stored for later runs (`EmbeddingCache`).
 
     Returns
     -------
@@ -121,11 +125,13 @@ def train(
     if checkpoints:
         run = fingerprint_run(inputs, config, rng, processes)
         checkpoint = processes.run_on_first(lambda: checkpoints.open(run))
+    n_texts = int(processes.total(len(inputs.texts)))
+    texts = read_texts(inputs, config.count_trained_layers(n_texts), cache_folder, processes, progress)
     previous_rows = checkpoint["training_rows"] if checkpoint else None
-    subsample = choose_training_texts(inputs, config.max_fit_texts, rng, processes, progress, previous_rows)
+    subsample = choose_training_texts(inputs, texts, config.max_fit_texts, rng, processes, progress, previous_rows)
     # Dropout and weight initialisation draw from torch's global generator, which is restored afterwards.
     with fork_rng(inputs.encoder.device, int(rng.integers(2**63))):
-        parts = build_trainer_parts(inputs, config, rng, subsample, checkpoint, processes, progress)
+        parts = build_trainer_parts(inputs, config, rng, texts, subsample, checkpoint, processes, progress)
         trainer = Trainer(parts, processes, progress, watch, checkpoints, checkpoint)
         stop_handler = checkpoints.stop_handler if checkpoints else None
         with stop_handler.listen(shared=not processes.is_single) if stop_handler else nullcontext():
@@ -337,15 +343,16 @@ class Trainer:
         parts, progress, n_clusters = self.parts, self.progress, network.cluster_head.n_clusters
         parts.texts.release_cache()
         if parts.subsample.is_proper:
+            E = parts.texts.embed_all(self.state.step)
             with progress.stage("predict"):
-                prediction = network.predict(parts.texts.all_tokens, progress.advance)
+                prediction = network.predict_embeddings(E)
         sizes = self.processes.all_reduce(prediction.clusters.bincount(minlength=n_clusters))
         order = torch.arange(n_clusters)
         if parts.warm_start_labels is None:
             order = sizes.argsort(descending=True, stable=True)
         network.cluster_head.reorder(order)
         with progress.stage("predict"):
-            final = network.break_ties(parts.texts.all_tokens, network.predict_embeddings(prediction.E))
+            final = network.break_ties(parts.texts.all_texts.tokens, network.predict_embeddings(prediction.E))
         b = outcome.b[order.numpy()]
         if parts.subsample.is_proper:  # rare texts are over-represented in it
             b = (sizes[order].double() / sizes.sum()).numpy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from rstc.config import Config
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.features import CUSTOM, STATIC, WORDS, build_word_features
 from rstc.pseudo_labels.n_clusters import estimate_n_clusters
+from rstc.representation.embedding_cache import EmbeddingCache
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
 from rstc.representation.hidden_state_cache import HiddenStateCache
 from rstc.representation.network import Network
@@ -25,9 +27,9 @@ from rstc.training.checkpoint_file import StateDict
 from rstc.training.data_loader import DataLoader, Generators
 from rstc.training.inputs import TrainingInputs
 from rstc.training.label_updater import LabelUpdater, SideFeatures
-from rstc.training.schedule import Schedule, StoppingCriterion, count_trainable_layers
+from rstc.training.schedule import Schedule, StoppingCriterion
 from rstc.training.subsample import Subsample
-from rstc.training.training_texts import TrainingTexts
+from rstc.training.training_texts import EncodedTexts, TrainingTexts
 from rstc.validation.n_clusters import ClusterRange
 
 
@@ -78,6 +80,7 @@ def build_trainer_parts(
     inputs: TrainingInputs,
     config: Config,
     rng: np.random.Generator,
+    encoded: EncodedTexts,
     subsample: Subsample,
     checkpoint: StateDict | None,
     processes: ProcessGroup,
@@ -95,6 +98,8 @@ def build_trainer_parts(
         The settings.
     rng : numpy.random.Generator
         The same in all processes.
+    encoded : EncodedTexts
+        The tokenised texts of this process, by `read_texts`.
     subsample : Subsample
         Rows of the training texts.
     checkpoint : dict or None
@@ -108,9 +113,12 @@ def build_trainer_parts(
     -------
     TrainerParts
     """
-    schedule = Schedule.from_config(subsample.n_texts, config)
+    schedule = Schedule.from_config(subsample.n_texts, inputs.encoder.n_trainable_layers, config)
     generators = Generators.spawn(rng, processes)
-    texts = _read_texts(inputs, config, subsample, processes, progress)
+    encoder, cache = inputs.encoder, None
+    if encoder.is_split and encoder.is_trainable:
+        cache = HiddenStateCache(encoder, config.cache_mb * 2**20, config.cache_folder)
+    texts = TrainingTexts(encoded, subsample.rows.tolist(), cache, bool(config.cache_folder))
     if texts.cache and (checkpoint or schedule.contrast_steps or not schedule.uses_labels):
         # The last bits of hidden states depend on the batch they are computed in, so all are computed in this pass.
         texts.embed()
@@ -151,17 +159,20 @@ def build_trainer_parts(
     )
 
 
-def _read_texts(
-    inputs: TrainingInputs, config: Config, subsample: Subsample, processes: ProcessGroup, progress: Progress
-) -> TrainingTexts:
-    """Tokenise the texts, and freeze the encoder's lower layers."""
+def read_texts(
+    inputs: TrainingInputs,
+    trainable_layers: int | str,
+    cache_folder: Path | None,
+    processes: ProcessGroup,
+    progress: Progress,
+) -> EncodedTexts:
+    """Freeze all layers of the encoder but the last `trainable_layers`, and tokenise the texts of this process."""
     encoder = inputs.encoder
-    encoder.train_layers(count_trainable_layers(config))
+    encoder.train_layers(trainable_layers)
     with progress.stage("encode"):
         tokens = encoder.tokenize(inputs.texts)
-    cache = HiddenStateCache(encoder, config.cache_mb * 2**20, config.cache_folder) if encoder.is_split else None
-    rows = subsample.rows.tolist()
-    return TrainingTexts(encoder, tokens, rows, cache, bool(config.cache_folder), processes, progress)
+    cache = EmbeddingCache(cache_folder, encoder) if cache_folder else None
+    return EncodedTexts(encoder, tokens, cache, processes, progress)
 
 
 def _build_side_features(

@@ -1,4 +1,4 @@
-"""The tokenised texts of a run, and the embeddings of its training texts by the current encoder."""
+"""The tokenised texts of a run, and their embeddings by the untrained and by the current encoder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from rstc.errors import InputError
+from rstc.representation.embedding_cache import EmbeddingCache
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.hidden_state_cache import HiddenStateCache
 from rstc.representation.optimizer import NonFiniteError
@@ -14,14 +15,67 @@ from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 from rstc.runtime.progress import Progress
 
 
-class TrainingTexts:
-    """The tokenised texts of this process.
+class EncodedTexts:
+    """All texts of this process, tokenised, and their embeddings by the untrained encoder.
 
     Parameters
     ----------
     encoder : Encoder
         The encoder.
-    all_tokens : sequence of TokenIds
+    tokens : sequence of TokenIds
+        The token ids of the texts.
+    embedding_cache : EmbeddingCache, optional
+        Embeddings that earlier runs have stored.
+    processes : ProcessGroup
+        The processes that share the run.
+    progress : Progress, optional
+        Times the embedding.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        tokens: Sequence[TokenIds],
+        embedding_cache: EmbeddingCache | None = None,
+        processes: ProcessGroup = SINGLE_PROCESS,
+        progress: Progress | None = None,
+    ) -> None:
+        self.encoder, self.tokens, self._embedding_cache = encoder, tokens, embedding_cache
+        self.processes, self.progress = processes, progress or Progress()
+        self._untrained_E: Tensor | None = None
+
+    def embed_untrained(self, cache: HiddenStateCache | None = None) -> Tensor:
+        """Embed all texts by the untrained encoder, once.
+
+        Parameters
+        ----------
+        cache : HiddenStateCache, optional
+            Receives the hidden states that are computed.
+
+        Returns
+        -------
+        Tensor of shape (N, D)
+        """
+        if self._untrained_E is None:
+            embed = self._embedding_cache.embed if self._embedding_cache else self.encoder.embed
+            with self.progress.stage("encode"):
+                E = embed(self.tokens, self.progress.advance, cache.get if cache else None)
+                if self.processes.max(float(not E.isfinite().all())):
+                    raise InputError("the encoder returns embeddings that are not finite for some texts")
+                self._untrained_E = E
+        return self._untrained_E
+
+    def release_untrained(self) -> None:
+        """Release the embeddings by the untrained encoder, which a trained encoder makes obsolete."""
+        self._untrained_E = None
+
+
+class TrainingTexts:
+    """The training texts of this process, and their embeddings by the current encoder.
+
+    Parameters
+    ----------
+    texts : EncodedTexts
         All texts of this process.
     rows : sequence of int, optional
         Rows of the training texts; by default all.
@@ -29,10 +83,6 @@ class TrainingTexts:
         Outputs of the encoder's frozen layers, if it has any.
     saves_cache : bool
         Whether the cache is written to its folder after training.
-    processes : ProcessGroup
-        The processes that share the texts.
-    progress : Progress, optional
-        Times the embedding.
 
     Attributes
     ----------
@@ -42,48 +92,54 @@ class TrainingTexts:
 
     def __init__(
         self,
-        encoder: Encoder,
-        all_tokens: Sequence[TokenIds],
+        texts: EncodedTexts,
         rows: Sequence[int] | None = None,
         cache: HiddenStateCache | None = None,
         saves_cache: bool = False,
-        processes: ProcessGroup = SINGLE_PROCESS,
-        progress: Progress | None = None,
     ) -> None:
-        self.encoder, self.all_tokens, self.cache, self._saves_cache = encoder, all_tokens, cache, saves_cache
-        self.tokens = list(all_tokens) if rows is None else [all_tokens[i] for i in rows]
-        self._processes, self._progress = processes, progress or Progress()
-        self._fixed_E: Tensor | None = None  # of an encoder that is not trained
+        self.all_texts, self.encoder, self.cache, self._saves_cache = texts, texts.encoder, cache, saves_cache
+        self._rows = None if rows is None or len(rows) == len(texts.tokens) else rows
+        self.tokens = list(texts.tokens) if self._rows is None else [texts.tokens[i] for i in self._rows]
 
     def embed(self, stage: str = "encode", step: int = 0) -> Tensor:
-        """Embed the training texts; only once if no layer of the encoder is trainable.
+        """Embed the training texts.
 
         Parameters
         ----------
         stage : str
             Stage under which the time is recorded.
         step : int
-            Number of optimizer steps taken. At step 0, a non-finite embedding raises an InputError, because the encoder
-            itself is at fault; later a NonFiniteError, because training has diverged.
+            Number of optimizer steps taken. Before the first, and if no layer of the encoder is trainable, the
+            embeddings are those of the untrained encoder, which are computed once.
 
         Returns
         -------
         Tensor of shape (n, D)
         """
-        if self._fixed_E is not None:
-            return self._fixed_E
-        with self._progress.stage(stage):
-            E = self.encoder.embed(self.tokens, self._progress.advance, self.cache.get if self.cache else None)
-            if not self._processes.max(float(not E.isfinite().all())):
-                self._fixed_E = E if not self.encoder.is_trainable else None
-                return E
-        if step == 0:
-            raise InputError("the encoder returns embeddings that are not finite for some texts")
-        raise NonFiniteError("an embedding is not finite")
+        texts = self.all_texts
+        if step == 0 or not self.encoder.is_trainable:
+            if self._rows is None:
+                return texts.embed_untrained(self.cache)
+            return texts.embed_untrained()[self._rows]
+        texts.release_untrained()
+        with texts.progress.stage(stage):
+            E = self.encoder.embed(self.tokens, texts.progress.advance, self.cache.get if self.cache else None)
+        if texts.processes.max(float(not E.isfinite().all())):
+            raise NonFiniteError("an embedding is not finite")
+        return E
+
+    def embed_all(self, step: int) -> Tensor:
+        """Embed all texts of this process, (N, D), after `step` optimizer steps."""
+        texts = self.all_texts
+        if step == 0 or not self.encoder.is_trainable:
+            return texts.embed_untrained()
+        texts.release_untrained()
+        with texts.progress.stage("predict"):
+            return self.encoder.embed(texts.tokens, texts.progress.advance)
 
     def release_cache(self) -> None:
         """Release the cached hidden states after training, and write them to the cache folder if there is one."""
         if self.cache and self._saves_cache:
-            with self._progress.stage("keep"):
+            with self.all_texts.progress.stage("keep"):
                 self.cache.save()
         self.cache = None
