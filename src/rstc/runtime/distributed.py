@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Item = TypeVar("Item")
+Number = TypeVar("Number", bound=np.generic)
 Result = TypeVar("Result")
 
 TIMEOUT = timedelta(hours=2)  # the other processes wait while the first one computes pseudo-labels
@@ -67,6 +68,16 @@ class ProcessGroup:
 
             self.bytes_sent += values.numel() * values.element_size()
             dist.all_reduce(values)
+        return values
+
+    def all_reduce_array(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return the sum of an array over all processes; the array itself may be overwritten."""
+        if self.is_single:
+            return values
+        import torch
+
+        values = np.ascontiguousarray(values)
+        self.all_reduce(torch.from_numpy(values))
         return values
 
     def total(self, number: float) -> float:
@@ -160,6 +171,36 @@ class ProcessGroup:
             dist.recv(parts[-1], rank)
         return torch.cat(parts)
 
+    def exchange_rows(self, rows: Tensor, counts: Sequence[int]) -> tuple[Tensor, list[int]]:
+        """Send rows to all processes, and receive theirs.
+
+        Parameters
+        ----------
+        rows : Tensor, (n, ...)
+            Rows for each process, by rank.
+        counts : sequence of int
+            Number of rows for each process.
+
+        Returns
+        -------
+        received : Tensor, (m, ...)
+            Rows from each process, by rank.
+        received_counts : list of int
+            Number of rows from each process.
+        """
+        if self.is_single:
+            return rows, list(counts)
+        import torch
+        from torch import distributed as dist
+
+        received_counts = torch.empty(self.size, dtype=torch.int64)
+        dist.all_to_all_single(received_counts, torch.tensor(counts, dtype=torch.int64))
+        received = rows.new_empty(int(received_counts.sum()), *rows.shape[1:])
+        row_bytes = rows[:1].numel() * rows.element_size()
+        self.bytes_sent += (len(rows) - counts[self.rank]) * row_bytes
+        dist.all_to_all_single(received, rows.contiguous(), received_counts.tolist(), list(counts))
+        return received, received_counts.tolist()
+
     def gather_lists(self, items: list[Item]) -> list[Item] | None:
         """Return the concatenated lists of all processes, by rank, in the first process; None in the others."""
         if self.is_single:
@@ -201,12 +242,24 @@ class ProcessGroup:
                 raise gathered_error
         return result  # type: ignore[return-value]
 
-    def broadcast(self, values: Tensor) -> Tensor:
-        """Overwrite a tensor by that of the first process, and return it."""
+    def broadcast(self, values: Tensor, source: int = 0) -> Tensor:
+        """Overwrite a tensor by that of the process of rank `source`, and return it."""
         if not self.is_single:
             from torch import distributed as dist
 
-            dist.broadcast(values, src=0)
+            if self.rank == source:
+                self.bytes_sent += values.numel() * values.element_size()
+            dist.broadcast(values, src=source)
+        return values
+
+    def broadcast_array(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Return the array of the first process; that of another one, which has the same shape, may be overwritten."""
+        if self.is_single:
+            return values
+        import torch
+
+        values = np.ascontiguousarray(values)
+        self.broadcast(torch.from_numpy(values))
         return values
 
     def sync_generator(self, rng: np.random.Generator) -> None:
