@@ -8,7 +8,13 @@ from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
 from rstc.numerics import nearest
-from rstc.numerics.nearest import NO_NEIGHBOUR, find_candidates, find_candidates_by_words, nearest_neighbours
+from rstc.numerics.nearest import (
+    NO_NEIGHBOUR,
+    TextVectors,
+    find_candidates,
+    find_candidates_by_words,
+    nearest_neighbours,
+)
 from rstc.pseudo_labels.features import build_word_features
 
 
@@ -70,13 +76,13 @@ def test_there_are_no_more_neighbours_than_texts() -> None:
 
 def test_candidates_by_words_share_most_of_them() -> None:
     X = csr_matrix(np.array([[0.8, 0.6, 0], [0.8, 0, 0.6], [0.6, 0.8, 0], [0, 0, 1]], dtype=np.float32))
-    assert [set(row) for row in find_candidates_by_words(X, 2).tolist()] == [{0, 2}, {0, 1}, {0, 2}, {1, 3}]
+    assert [set(row) for row in find_candidates_by_words(X, X, 2).tolist()] == [{0, 2}, {0, 1}, {0, 2}, {1, 3}]
 
 
 def test_frequent_words_give_no_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "MAX_DOCUMENT_FREQUENCY", 2)
     X = csr_matrix(np.ones((3, 1), dtype=np.float32))
-    assert (find_candidates_by_words(X, 2) == NO_NEIGHBOUR).all()
+    assert (find_candidates_by_words(X, X, 2) == NO_NEIGHBOUR).all()
 
 
 @pytest.mark.parametrize("N", [1, 3, 500])
@@ -84,7 +90,8 @@ def test_candidates_are_distinct_and_include_the_text_itself(N: int) -> None:
     faiss = pytest.importorskip("faiss")
     E = normalize(np.random.default_rng(0).normal(size=(N, 8))).astype(np.float32)
     E[: N // 2] = E[0]  # more duplicates than candidates
-    for own, row in enumerate(find_candidates(faiss, E, csr_matrix(np.abs(E)), 20).tolist()):
+    texts = TextVectors(E, csr_matrix(np.abs(E)))
+    for own, row in enumerate(find_candidates(faiss, texts, texts, 0, 20).tolist()):
         candidates = [text for text in row if text != NO_NEIGHBOUR]
         assert own in candidates
         assert len(set(candidates)) == len(candidates)

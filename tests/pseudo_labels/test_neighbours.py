@@ -9,13 +9,14 @@ from sklearn.preprocessing import normalize
 from rstc.numerics.nearest import nearest_neighbours
 from rstc.pseudo_labels.features import average_over_neighbours
 from rstc.pseudo_labels.neighbours import neighbour_nmi
+from rstc.runtime.distributed_rows import DistributedRows
 
 
 def test_averages_over_neighbours_have_length_one() -> None:
     points = np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
-    half = np.float32(np.sqrt(0.5))
-    assert average_over_neighbours(points, np.array([[0, 1], [1, 0]])) == pytest.approx(np.full((2, 2), half))
-    assert average_over_neighbours(points, np.array([[0], [1]])) == pytest.approx(points)
+    half, rows = np.float32(np.sqrt(0.5)), DistributedRows((2,))
+    assert average_over_neighbours(points, np.array([[0, 1], [1, 0]]), rows) == pytest.approx(np.full((2, 2), half))
+    assert average_over_neighbours(points, np.array([[0], [1]]), rows) == pytest.approx(points)
 
 
 def test_neighbour_nmi_is_high_along_dense_regions_and_low_across_them() -> None:

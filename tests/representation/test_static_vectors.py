@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_frequent_words_count_less(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static_vectors, "remove_common_component", lambda E: E)
+    monkeypatch.setattr(static_vectors, "remove_common_component", lambda E, processes: E)
     E = load_static_vectors(str(folder)).embed(["late parcel", "late", "late refund"])
     # late is three of five tokens, parcel and refund one each: a / (a + p) with a = 0.01.
     late, parcel = 0.01 / 0.61, 0.01 / 0.21

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+
 # (n - 1, 4), in the format of scipy.cluster.hierarchy.linkage: two nodes, their distance, their number of leaves.
 # Row i creates node n + i.
 Tree = NDArray[np.float64]
@@ -25,12 +27,18 @@ class Merge(NamedTuple):
     similarity: float
 
 
-def cluster_means(points: NDArray[np.float32], labels: NDArray[np.int64], n: int) -> NDArray[np.float32]:
-    """Compute the mean of the points (N, D) of each of n groups, (n, D); zeros for an empty group."""
+def cluster_means(
+    points: NDArray[np.float32], labels: NDArray[np.int64], n: int, processes: ProcessGroup = SINGLE_PROCESS
+) -> NDArray[np.float32]:
+    """Compute the mean of the points (N, D) of each of n groups, (n, D); zeros for an empty group.
+
+    The points may be distributed over processes.
+    """
     N = len(labels)
     membership = csr_matrix((np.ones(N, dtype=np.float32), (labels, np.arange(N))), shape=(n, N))
-    sizes = np.maximum(np.bincount(labels, minlength=n), 1)
-    return np.asarray(membership @ points / sizes[:, None], dtype=np.float32)
+    sums = np.asarray(membership @ points, dtype=np.float32)
+    sizes = processes.all_reduce_array(np.bincount(labels, minlength=n))
+    return np.asarray(processes.all_reduce_array(sums) / np.maximum(sizes, 1)[:, None], dtype=np.float32)
 
 
 def average_linkage(means: NDArray[np.float32], sizes: NDArray[np.float64]) -> list[Merge]:

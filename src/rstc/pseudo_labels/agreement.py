@@ -70,7 +70,7 @@ def draw_partitions(features: TextFeatures, rng: np.random.Generator) -> list[Pa
     """Divide texts into folds several times; clusterings are compared fairly if all are measured on the same folds."""
     N = len(features)
     repeats = int(np.clip(TEXTS_OVER_REPEATS // N, MIN_REPEATS, MAX_REPEATS))
-    all_folds = [rng.permutation(N) % min(N_FOLDS, N) for _ in range(repeats)]
+    all_folds = [rng.permutation(N) % N_FOLDS for _ in range(repeats)]
     return parallel_map(
         lambda folds: Partition(
             folds, {name: compute_scatter_per_fold(matrix, folds) for name, matrix in features.dense.items()}

@@ -8,6 +8,9 @@ predictions for a text come from models that were fitted to the labels of other 
    because the transport estimates the class sizes.
 2. P = softmax(sum of the weighted logits), then averaged with the P of the text's neighbours.
 3. SAOT turns P into a plan, and N times the plan is the next round's Q.
+
+Texts may be distributed over processes: the models follow from sums over texts, and predictions of neighbours in other
+processes are fetched from there.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from scipy.special import log_softmax, softmax
 from rstc.pseudo_labels.constraints import UNLABELLED
 from rstc.pseudo_labels.features import EMBEDDING, TextFeatures, sum_over_neighbours
 from rstc.pseudo_labels.transport.saot import Transport, saot
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
 N_FOLDS = 3
 MIN_SHRINKAGE = 0.1  # of the covariance towards a sphere; higher if there are few texts for its dimensions
@@ -43,8 +47,8 @@ class CrossFitResult:
 
     Attributes
     ----------
-    labels : (N,) array
-        Class of each text; no class is empty.
+    labels : (n,) array
+        Class of each text of this process; no class is empty.
     transport : Transport
         Transport of the last round; N times its plan is the soft labels.
     agreement : float
@@ -75,10 +79,10 @@ def crossfit(
     Parameters
     ----------
     features : TextFeatures
-        The feature sets of the texts.
-    neighbours : (N, k) array or None
-        Neighbours of each text, itself included; None: predictions are not averaged.
-    labels : (N,) array
+        The feature sets of n texts of this process; N is the number of texts of all processes.
+    neighbours : (n, k) array or None
+        Neighbours of each text, itself included, as rows among all texts; None: predictions are not averaged.
+    labels : (n,) array
         Labels to begin with.
     n_clusters : int
         C, the number of classes.
@@ -89,36 +93,38 @@ def crossfit(
     rounds : int
         Number of rounds, at least 1.
     rng : numpy.random.Generator
-        Splits the texts into new folds in each round.
-    partial_labels : (N,) array or None
+        Splits the texts into new folds in each round; the same in all processes.
+    partial_labels : (n,) array or None
         Given class of each text, `UNLABELLED` for texts without a label.
 
     Returns
     -------
     CrossFitResult
     """
-    N = len(labels)
+    processes, rows = features.processes, features.rows
     labelled = np.flatnonzero(partial_labels != UNLABELLED) if partial_labels is not None else np.zeros(0, np.int64)
     given_Q = np.eye(n_clusters, dtype=np.float32)[partial_labels[labelled]] if partial_labels is not None else None
-    Q = np.eye(n_clusters, dtype=np.float32)[labels]  # (N, C)
+    Q = np.eye(n_clusters, dtype=np.float32)[labels]  # (n, C)
     potentials, accuracy = None, None
     for _ in range(rounds):
-        folds = rng.permutation(N) % min(N_FOLDS, N)
-        P = predict_out_of_fold(features, neighbours, Q, folds)  # (N, C)
+        folds = rng.permutation(rows.n_rows)[rows.local] % N_FOLDS
+        P = predict_out_of_fold(features, neighbours, Q, folds)  # (n, C)
         if given_Q is not None and partial_labels is not None:
             accuracy = float((P[labelled].argmax(1) == partial_labels[labelled]).mean())
             P[labelled] = given_Q
         log_p = np.maximum(P, 1e-12)
-        transport = saot(np.log(log_p, out=log_p), eps1, eps2, tol=1e-6, start=potentials)
+        np.log(log_p, out=log_p)
+        transport = saot(log_p, eps1, eps2, tol=1e-6, start=potentials, processes=processes)
         potentials = transport.potentials
-        for rows, plan in transport.iter_blocks():
-            Q[rows] = plan / plan.sum(1, keepdims=True)
+        for block, plan in transport.iter_blocks():
+            Q[block] = plan / plan.sum(1, keepdims=True)
         if given_Q is not None:
             Q[labelled] = given_Q
     labels = assign_labels(transport)
     if partial_labels is not None:
         labels[labelled] = partial_labels[labelled]
-    return CrossFitResult(labels, transport, float((P.argmax(1) == labels).mean()), accuracy)
+    agreement = processes.total(int((P.argmax(1) == labels).sum())) / rows.n_rows
+    return CrossFitResult(labels, transport, agreement, accuracy)
 
 
 def predict_out_of_fold(features: TextFeatures, neighbours: Ints | None, Q: Floats, folds: Ints) -> Floats:
@@ -127,26 +133,27 @@ def predict_out_of_fold(features: TextFeatures, neighbours: Ints | None, Q: Floa
     Parameters
     ----------
     features : TextFeatures
-        The feature sets of the texts.
-    neighbours : (N, k) array or None
-        Neighbours of each text, itself included.
-    Q : (N, C) array
+        The feature sets of n texts of this process.
+    neighbours : (n, k) array or None
+        Neighbours of each text, itself included, as rows among the texts of all processes.
+    Q : (n, C) array
         Soft labels.
-    folds : (N,) array
+    folds : (n,) array
         Fold of each text, from 0.
 
     Returns
     -------
-    (N, C) array
+    (n, C) array
         Class probabilities; no row depends on the labels of its text's fold.
     """
-    P = np.empty_like(Q)
-    models = {name: fit_lda_per_fold(matrix, Q, folds) for name, matrix in features.dense.items()}
-    naive_bayes = fit_naive_bayes_per_fold(features.words.tfidf, Q, folds) if features.words else None
+    P, processes = np.empty_like(Q), features.processes
+    models = {name: fit_lda_per_fold(matrix, Q, folds, processes=processes) for name, matrix in features.dense.items()}
+    naive_bayes = fit_naive_bayes_per_fold(features.words.tfidf, Q, folds, processes) if features.words else None
+    predictions = np.empty_like(Q)
     for fold, rows in enumerate(split_rows(folds)):
         # Neighbours in other folds are predicted by this fold's models, too, because the models of their own folds were
         # fitted to the labels of these rows.
-        needed = rows if neighbours is None else np.unique(neighbours[rows])
+        needed = rows if neighbours is None else features.rows.find_requested(neighbours[rows])
         logits = np.zeros((len(needed), Q.shape[1]), dtype=np.float32)
         for name, matrix in features.dense.items():
             weights, bias = models[name][fold]
@@ -155,34 +162,39 @@ def predict_out_of_fold(features: TextFeatures, neighbours: Ints | None, Q: Floa
             )
         if features.words and naive_bayes:
             logits += WORD_WEIGHT * log_softmax(features.words.tfidf[needed] @ naive_bayes[fold], axis=1)
-        predictions = softmax(logits, axis=1)  # (needed, C)
-        P[rows] = predictions[np.searchsorted(needed, rows)]
+        predictions[needed] = softmax(logits, axis=1)
+        P[rows] = predictions[rows]
         if neighbours is not None:
-            positions = np.searchsorted(needed, neighbours[rows])
             P[rows] *= 1 - NEIGHBOUR_WEIGHT
-            P[rows] += NEIGHBOUR_WEIGHT / positions.shape[1] * sum_over_neighbours(predictions, positions)
+            total = sum_over_neighbours(predictions, neighbours[rows], features.rows)
+            P[rows] += NEIGHBOUR_WEIGHT / neighbours.shape[1] * total
     return P
 
 
 def assign_labels(transport: Transport[NDArray[np.float64]]) -> Ints:
-    """Assign each text its most likely class (N,), then each empty class its most likely text.
+    """Assign each text its most likely class (n,), then each empty class its most likely text of all processes.
 
     >>> assign_labels(saot(np.log([[0.8, 0.2], [0.7, 0.3]]), eps2=0.0)).tolist()
     [0, 1]
     """
-    C = len(transport.b)
+    C, processes = len(transport.b), transport.costs.processes
     labels = np.array(transport.labels, dtype=np.int64)
-    sizes = np.bincount(labels, minlength=C)
+    sizes = processes.all_reduce_array(np.bincount(labels, minlength=C))
     empty_classes = np.flatnonzero(sizes == 0)
     step = max(1, int(C * MAX_COLUMNS_SHARE))
     for start in range(0, len(empty_classes), step):
         chosen = empty_classes[start : start + step]
         for empty, column in zip(chosen, transport.columns(chosen).T, strict=True):
-            for text in np.argsort(-column, kind="stable"):
-                if sizes[labels[text]] > 1:
-                    sizes[labels[text]] -= 1
-                    labels[text], sizes[empty] = empty, 1
-                    break
+            movable = np.where(sizes[labels] > 1, column, -1.0)  # the only text of a class stays in it
+            text = int(movable.argmax())
+            proposals = processes.gather_objects((float(movable[text]), int(labels[text])))
+            best = max(range(len(proposals)), key=lambda rank: proposals[rank][0])  # the first of equals
+            share, previous = proposals[best]
+            if share >= 0:
+                sizes[previous] -= 1
+                sizes[empty] = 1
+                if best == processes.rank:
+                    labels[text] = empty
     return labels
 
 
@@ -221,34 +233,47 @@ def fit_shrunk_lda(
     return weights.astype(np.float32), bias.astype(np.float32)
 
 
-def compute_scatter_per_fold(E: Floats, folds: Ints) -> NDArray[np.float64]:
-    """Sum the outer products of the embeddings (N, D) in each fold, (folds, D, D)."""
-    return np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in split_rows(folds)])
+def compute_scatter_per_fold(E: Floats, folds: Ints, processes: ProcessGroup = SINGLE_PROCESS) -> NDArray[np.float64]:
+    """Sum the outer products of the embeddings (n, D) of all processes in each fold, (folds, D, D)."""
+    scatters = np.stack([(E[rows].T @ E[rows]).astype(np.float64) for rows in split_rows(folds)])
+    return processes.all_reduce_array(scatters)
 
 
 def fit_lda_per_fold(
-    E: Floats, Q: Floats, folds: Ints, scatters: NDArray[np.float64] | None = None
+    E: Floats,
+    Q: Floats,
+    folds: Ints,
+    scatters: NDArray[np.float64] | None = None,
+    processes: ProcessGroup = SINGLE_PROCESS,
 ) -> list[tuple[Floats, Floats]]:
     """Fit LDA without each fold: weights (D, C) and bias (C,).
 
-    Its sufficient statistics are sums over texts, so that leaving a fold out is a subtraction. `scatters`, those of
-    `compute_scatter_per_fold`, need not be computed again for other Q.
+    Its sufficient statistics are sums over the texts of all processes, so that leaving a fold out is a subtraction.
+    `scatters`, those of `compute_scatter_per_fold`, need not be computed again for other Q.
     """
-    parts = split_rows(folds)
-    sizes = np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts])  # (folds, C)
-    sums = np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts])  # (folds, C, D)
+    parts, add = split_rows(folds), processes.all_reduce_array
+    n_texts = add(np.array([len(rows) for rows in parts]))  # (folds,)
+    sizes = add(np.stack([Q[rows].sum(0, dtype=np.float64) for rows in parts]))  # (folds, C)
+    sums = add(np.stack([(Q[rows].T @ E[rows]).astype(np.float64) for rows in parts]))  # (folds, C, D)
     if scatters is None:
-        scatters = compute_scatter_per_fold(E, folds)
+        scatters = compute_scatter_per_fold(E, folds, processes)
     all_sizes, all_sums, all_scatter = sizes.sum(0), sums.sum(0), scatters.sum(0)
     return [
-        fit_shrunk_lda(len(E) - len(rows), all_sizes - sizes[fold], all_sums - sums[fold], all_scatter - scatters[fold])
-        for fold, rows in enumerate(parts)
+        fit_shrunk_lda(
+            int(n_texts.sum() - n_texts[fold]),
+            all_sizes - sizes[fold],
+            all_sums - sums[fold],
+            all_scatter - scatters[fold],
+        )
+        for fold in range(N_FOLDS)
     ]
 
 
-def fit_naive_bayes_per_fold(tfidf: csr_matrix, Q: Floats, folds: Ints) -> list[Floats]:
-    """Fit naive Bayes without each fold: the log-likelihoods of words, (V, C)."""
-    counts = [np.asarray(tfidf[rows].T @ Q[rows]) for rows in split_rows(folds)]  # (V, C) each
+def fit_naive_bayes_per_fold(
+    tfidf: csr_matrix, Q: Floats, folds: Ints, processes: ProcessGroup = SINGLE_PROCESS
+) -> list[Floats]:
+    """Fit naive Bayes without each fold, on the texts of all processes: the log-likelihoods of words, (V, C)."""
+    counts = [processes.all_reduce_array(np.asarray(tfidf[rows].T @ Q[rows])) for rows in split_rows(folds)]  # (V, C)
     total = sum(counts)
     log_likelihoods = []
     for fold_counts in counts:
@@ -259,4 +284,4 @@ def fit_naive_bayes_per_fold(tfidf: csr_matrix, Q: Floats, folds: Ints) -> list[
 
 def split_rows(folds: Ints) -> list[Ints]:
     """Return the rows of each fold."""
-    return [np.flatnonzero(folds == fold) for fold in range(folds.max() + 1)]
+    return [np.flatnonzero(folds == fold) for fold in range(N_FOLDS)]

@@ -5,20 +5,27 @@ Words are TF-IDF; where points are needed, they are reduced by truncated SVD (la
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from rstc.numerics.nearest import nearest_neighbours
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+from rstc.runtime.distributed_rows import DistributedRows
 
+MIN_DOCUMENT_FREQUENCY = 2  # of a word: one that occurs in a single text says nothing about others
 LSA_DIMENSIONS = 200
+SVD_OVERSAMPLING, SVD_ITERATIONS = 10, 5  # scikit-learn's defaults
 REDUCED_DIMENSIONS = 128  # of the points that k-means clusters
 REDUCTION_ROWS = 5000  # whose singular vectors are computed
 
@@ -52,55 +59,171 @@ class WordFeatures:
         return WordFeatures(self.tfidf[rows], self.lsa[rows])
 
 
-def build_word_features(texts: Sequence[str], rng: np.random.Generator) -> WordFeatures:
-    """Compute TF-IDF and LSA of texts; `rng` seeds the randomized SVD."""
-    tfidf = compute_tfidf(texts)
-    return WordFeatures(tfidf, compute_lsa(tfidf, rng))
+def build_word_features(
+    texts: Sequence[str], rng: np.random.Generator, processes: ProcessGroup = SINGLE_PROCESS
+) -> WordFeatures:
+    """Compute TF-IDF and LSA of texts, which may be distributed over processes; `rng` seeds the randomized SVD."""
+    tfidf = compute_tfidf(texts, processes)
+    return WordFeatures(tfidf, compute_lsa(tfidf, rng, processes))
 
 
-def compute_tfidf(texts: Sequence[str]) -> csr_matrix:
-    """Compute the TF-IDF of texts (N, V) over words that occur in at least two texts, without English stop words.
+def compute_tfidf(texts: Sequence[str], processes: ProcessGroup = SINGLE_PROCESS) -> csr_matrix:
+    """Compute the TF-IDF of texts over words that occur in at least two texts, without English stop words.
 
-    Each row has length one, or is zero if the text has no such word.
+    Parameters
+    ----------
+    texts : sequence of str
+        n texts of this process.
+    processes : ProcessGroup
+        The processes that the texts are distributed over. All use the same words and document frequencies.
+
+    Returns
+    -------
+    (n, V) sparse matrix
+        Each row has length one, or is zero if the text has no such word.
 
     >>> X = compute_tfidf(["late parcel", "parcel lost", "refund, please", "no refund"])
     >>> X.shape, X.toarray().round(1).tolist()[0]
     ((4, 2), [1.0, 0.0])
     """
-    vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english", dtype=np.float32)
-    try:
-        return csr_matrix(vectorizer.fit_transform(texts))
-    except ValueError:  # the vocabulary is empty
+    counts, own_words = _count_words(texts)
+    n_texts = int(processes.total(len(texts)))
+    words, frequencies = _merge_document_frequencies(own_words, counts, processes)
+    if not words:
         return csr_matrix((len(texts), 1), dtype=np.float32)
+    column_of = {word: column for column, word in enumerate(words)}
+    columns = np.array([column_of.get(word, -1) for word in own_words], dtype=np.int32)  # of this process's words
+    is_kept = columns >= 0
+    counts = counts[:, np.flatnonzero(is_kept)]
+    # The weights of scikit-learn's TfidfVectorizer with sublinear_tf.
+    idf = np.log((np.float32(1 + n_texts) / (frequencies + 1)).astype(np.float32)) + 1
+    tfidf = csr_matrix(
+        (np.log(counts.data) + 1, columns[is_kept][counts.indices], counts.indptr), (len(texts), len(words))
+    )
+    tfidf.data *= idf[tfidf.indices]
+    return csr_matrix(normalize(tfidf, copy=False))
 
 
-def compute_lsa(tfidf: csr_matrix, rng: np.random.Generator) -> Floats:
-    """Reduce TF-IDF (N, V) to at most 200 dimensions by truncated SVD, each row at length one (LSA)."""
-    dimensions = min(LSA_DIMENSIONS, *(size - 1 for size in tfidf.shape))
-    if dimensions < 1 or tfidf.nnz == 0:
+def _count_words(texts: Sequence[str]) -> tuple[csr_matrix, list[str]]:
+    """Count the words of each text, (n, V), without English stop words; return the counts and the words."""
+    vectorizer = CountVectorizer(stop_words="english", dtype=np.float32)
+    try:
+        counts = vectorizer.fit_transform(texts)
+    except ValueError:  # the vocabulary is empty
+        return csr_matrix((len(texts), 0), dtype=np.float32), []
+    return csr_matrix(counts), vectorizer.get_feature_names_out().tolist()
+
+
+def _merge_document_frequencies(
+    own_words: list[str], counts: csr_matrix, processes: ProcessGroup
+) -> tuple[list[str], Floats]:
+    """Return the words that occur in at least two texts of all processes, sorted, and the number of texts with each."""
+    own_frequencies = np.bincount(counts.indices, minlength=len(own_words)).tolist()
+    gathered = processes.gather_lists(list(zip(own_words, own_frequencies, strict=True)))
+
+    def merge() -> tuple[list[str], Floats]:
+        frequencies: Counter[str] = Counter()
+        for word, frequency in gathered or ():
+            frequencies[word] += frequency
+        words = sorted(word for word, frequency in frequencies.items() if frequency >= MIN_DOCUMENT_FREQUENCY)
+        return words, np.array([frequencies[word] for word in words], dtype=np.float32)
+
+    return processes.run_on_first(merge)
+
+
+def compute_lsa(tfidf: csr_matrix, rng: np.random.Generator, processes: ProcessGroup = SINGLE_PROCESS) -> Floats:
+    """Reduce TF-IDF to at most 200 dimensions by truncated SVD, each row at length one (LSA).
+
+    Parameters
+    ----------
+    tfidf : (n, V) sparse matrix
+        Rows of this process.
+    rng : numpy.random.Generator
+        Seeds the randomized SVD; the same in all processes.
+    processes : ProcessGroup
+        The processes that the rows are distributed over.
+
+    Returns
+    -------
+    (n, T) array
+        Of distributed rows, the same subspace as of one process up to the error of the randomized SVD, in other axes.
+    """
+    n_texts, n_stored = (int(processes.total(count)) for count in (tfidf.shape[0], tfidf.nnz))
+    dimensions = min(LSA_DIMENSIONS, n_texts - 1, tfidf.shape[1] - 1)
+    if dimensions < 1 or n_stored == 0:
         return np.zeros((tfidf.shape[0], 1), dtype=np.float32)
-    svd = TruncatedSVD(dimensions, random_state=int(rng.integers(2**31)))
+    seed = int(rng.integers(2**31))
+    if not processes.is_single:
+        return _normalize(project_on_singular_vectors(tfidf, dimensions, np.random.default_rng(seed), processes))
     with np.errstate(invalid="ignore"):  # if all texts are the same, it divides by a variance of 0
-        return np.asarray(normalize(svd.fit_transform(tfidf)), dtype=np.float32)
+        return _normalize(TruncatedSVD(dimensions, random_state=seed).fit_transform(tfidf))
+
+
+def project_on_singular_vectors(
+    A: csr_matrix, dimensions: int, rng: np.random.Generator, processes: ProcessGroup
+) -> Floats:
+    """Project the distributed rows of a matrix on its first right singular vectors.
+
+    Subspace iteration (Halko, Martinsson and Tropp 2011): Q = orth(A^T A Q), where A^T A Q is a sum over rows, then the
+    eigenvectors of (A Q)^T (A Q), which is another.
+
+    Parameters
+    ----------
+    A : (n, V) sparse matrix
+        Rows of this process.
+    dimensions : int
+        T, the number of singular vectors.
+    rng : numpy.random.Generator
+        Draws the first Q; the same in all processes.
+    processes : ProcessGroup
+        The processes that the rows are distributed over.
+
+    Returns
+    -------
+    (n, T) array
+    """
+    width = min(dimensions + SVD_OVERSAMPLING, A.shape[1])
+    Q = rng.standard_normal((A.shape[1], width), dtype=np.float32)  # (V, width)
+    for _ in range(SVD_ITERATIONS):
+        products = processes.all_reduce_array(np.asarray(A.T @ (A @ Q)))
+        # Copied from the first process: libraries of different machines may choose other signs.
+        Q = processes.broadcast_array(np.linalg.qr(products)[0])
+    projected = np.asarray(A @ Q)  # (n, width)
+    gram = processes.all_reduce_array((projected.T @ projected).astype(np.float64))
+    vectors = processes.run_on_first(lambda: eigh(gram, subset_by_index=(width - dimensions, width - 1))[1])
+    return np.asarray(projected @ vectors[:, ::-1].astype(np.float32))
+
+
+def _normalize(rows: Floats) -> Floats:
+    """Scale rows to length one; rows of zeros stay zero."""
+    return np.asarray(normalize(rows), dtype=np.float32)
 
 
 @dataclass(frozen=True)
 class TextFeatures:
-    """The feature sets of N texts.
+    """The feature sets of n texts of this process, of N texts of all processes.
 
     Attributes
     ----------
-    dense : dict of (N, D) arrays
+    dense : dict of (n, D) arrays
         Feature sets by name, the embedding first; each row has length one or is zero.
     words : WordFeatures or None
         TF-IDF and LSA; None: words are not used.
+    processes : ProcessGroup
+        The processes that the texts are distributed over.
     """
 
     dense: dict[str, Floats]
     words: WordFeatures | None = None
+    processes: ProcessGroup = SINGLE_PROCESS
 
     def __len__(self) -> int:
         return len(self.embedding)
+
+    @cached_property
+    def rows(self) -> DistributedRows:
+        """The rows of the texts among those of all processes; the first call waits for all processes."""
+        return DistributedRows.from_local_count(len(self), self.processes)
 
     @property
     def embedding(self) -> Floats:
@@ -113,17 +236,36 @@ class TextFeatures:
         return (*self.dense, *([WORDS] if self.words else []))
 
     def select(self, rows: Ints) -> TextFeatures:
-        """Return the features of some of the texts."""
+        """Return the features of some of the texts of this process."""
         return TextFeatures(
-            {name: matrix[rows] for name, matrix in self.dense.items()}, self.words and self.words.select(rows)
+            {name: matrix[rows] for name, matrix in self.dense.items()},
+            self.words and self.words.select(rows),
+            self.processes,
         )
+
+    def gather_sample(self, max_texts: int, rng: np.random.Generator) -> TextFeatures | None:
+        """Return the features of a random sample of all texts in the first process; None in the others.
+
+        If there are at most `max_texts` texts, the sample is all texts, and nothing is drawn.
+        """
+        rows = None
+        if self.rows.n_rows > max_texts:
+            rows = np.sort(rng.choice(self.rows.n_rows, max_texts, replace=False))
+        if self.processes.is_single:
+            return self if rows is None else self.select(rows)
+        dense = {name: self.rows.gather(matrix, rows) for name, matrix in self.dense.items()}
+        words = None
+        if self.words:
+            tfidf, lsa = self.rows.gather(self.words.tfidf, rows), self.rows.gather(self.words.lsa, rows)
+            words = WordFeatures(tfidf, cast(Floats, lsa))
+        return TextFeatures(cast(dict[str, Floats], dense), words) if self.processes.is_first else None
 
     def replace_embedding(self, E: Floats) -> TextFeatures:
         """Return the features with another embedding (N, D)."""
         return replace(self, dense={**self.dense, EMBEDDING: E})
 
     def find_neighbours(self, mix: Mix, k: int) -> Ints:
-        """Find the k most similar texts of each text, itself included, (N, k).
+        """Find the k most similar texts of each text, itself included: rows among the texts of all processes, (n, k).
 
         The similarity is the mean of the cosines of the feature sets, weighted by the squares of their weights, as in
         the inner product of concatenated features.
@@ -131,9 +273,8 @@ class TextFeatures:
         word_weight = mix.get(WORDS, 0.0) if self.words else 0.0
         squares = 1 + sum(mix.get(name, 0.0) ** 2 for name in self.dense if name != EMBEDDING)
         tfidf = self.words.tfidf if self.words and word_weight else None
-        return nearest_neighbours(
-            self._concatenate(mix, lsa=False), tfidf, k, word_weight**2 / (squares + word_weight**2)
-        )
+        share_of_words = word_weight**2 / (squares + word_weight**2)
+        return nearest_neighbours(self._concatenate(mix, lsa=False), tfidf, k, share_of_words, self.processes)
 
     def build_points(self, mix: Mix, neighbours: Ints | None) -> Floats:
         """Concatenate the weighted feature sets to the points to be clustered.
@@ -142,16 +283,16 @@ class TextFeatures:
         ----------
         mix : mapping of str to float
             Weight of each feature set; one that is missing has none.
-        neighbours : (N, k) array or None
+        neighbours : (n, k) array or None
             Neighbours of each text, the text itself included, that its point is averaged over; None: nothing is.
 
         Returns
         -------
-        (N, D) array
+        (n, D) array
             Points of length one.
         """
         points = self._concatenate(mix, lsa=True)
-        return points if neighbours is None else average_over_neighbours(points, neighbours)
+        return points if neighbours is None else average_over_neighbours(points, neighbours, self.rows)
 
     def _concatenate(self, mix: Mix, lsa: bool) -> Floats:
         """Concatenate the dense feature sets, and words reduced by LSA, with their weights, at length one."""
@@ -161,37 +302,51 @@ class TextFeatures:
         used = [(weight, matrix) for weight, matrix in weighted if weight]
         if len(used) == 1:
             return used[0][1]
-        return np.asarray(normalize(np.hstack([weight * matrix for weight, matrix in used])), dtype=np.float32)
+        return _normalize(np.hstack([weight * matrix for weight, matrix in used]))
 
 
-def sum_over_neighbours(values: Floats, neighbours: Ints) -> Floats:
-    """Sum rows of values (n, D) over the neighbours (N, k) of each text, (N, D).
+def sum_over_neighbours(values: Floats, neighbours: Ints, rows: DistributedRows) -> Floats:
+    """Sum values over the neighbours of texts.
 
     One column of neighbours is added at a time, because indexing with all at once would take k times the memory.
+
+    Parameters
+    ----------
+    values : (n, D) array
+        Values of this process's texts.
+    neighbours : (m, k) array
+        Neighbours, as rows among the texts of all processes.
+    rows : DistributedRows
+        The rows of the texts, which neighbours in other processes are fetched by.
+
+    Returns
+    -------
+    (m, D) array
     """
-    total = values[neighbours[:, 0]]
+    total = rows.fetch(values, neighbours[:, 0])
     for column in neighbours.T[1:]:
-        total += values[column]
+        total += rows.fetch(values, column)
     return total
 
 
-def average_over_neighbours(points: Floats, neighbours: Ints) -> Floats:
-    """Average points (N, D) over the neighbours (N, k) of each text and scale to length one."""
-    return np.asarray(normalize(sum_over_neighbours(points, neighbours), copy=False))
+def average_over_neighbours(points: Floats, neighbours: Ints, rows: DistributedRows) -> Floats:
+    """Average points (n, D) over the neighbours (n, k) of each text and scale to length one."""
+    return np.asarray(normalize(sum_over_neighbours(points, neighbours, rows), copy=False))
 
 
-def reduce_dimensions(points: Floats) -> Floats:
-    """Project points (N, D) on their first singular vectors, (N, 128), which k-means needs less time for.
+def reduce_dimensions(points: Floats, processes: ProcessGroup = SINGLE_PROCESS) -> Floats:
+    """Project points (n, D) on their first singular vectors, (n, 128), which k-means needs less time for.
 
-    The singular vectors are those of evenly spaced rows, if there are many. The points are not centred, so that inner
-    products stay almost the same.
+    The singular vectors are those of evenly spaced rows of all processes, if there are many. The points are not
+    centred, so that inner products stay almost the same.
 
     >>> reduce_dimensions(np.ones((300, 200), dtype=np.float32)).shape
     (300, 128)
     """
     if points.shape[1] <= REDUCED_DIMENSIONS:
         return points
-    sample = points[:: -(-len(points) // REDUCTION_ROWS)]
-    gram, D = (sample.T @ sample).astype(np.float64), points.shape[1]
-    vectors = eigh(gram, subset_by_index=(D - REDUCED_DIMENSIONS, D - 1))[1].astype(np.float32)  # (D, 128)
-    return np.asarray(points @ vectors, dtype=np.float32)
+    rows, D = DistributedRows.from_local_count(len(points), processes), points.shape[1]
+    sample = points[rows.take_every(-(-rows.n_rows // REDUCTION_ROWS))]
+    gram = processes.all_reduce_array((sample.T @ sample).astype(np.float64))
+    vectors = processes.run_on_first(lambda: eigh(gram, subset_by_index=(D - REDUCED_DIMENSIONS, D - 1))[1])
+    return np.asarray(points @ vectors.astype(np.float32), dtype=np.float32)  # (n, 128)

@@ -6,6 +6,9 @@ different sizes. Points are averaged over neighbours before they are clustered. 
 agree best (`agreement`) is chosen, and its labels are improved by cross-fitted rounds (`crossfit`). With many texts,
 the choice is made on a random sample.
 
+Texts may be distributed over processes. Each process passes the features of its own texts, and gets their labels; the
+generator must be in the same state in all processes, before and after. The sample is gathered in the first process.
+
 Agreement rates linkage a little too high. Where its lead over k-means is small, linkage must also be stable: random
 samples of the texts must get the same clusters. With a single feature set, where there is no second opinion, stability
 decides alone.
@@ -69,8 +72,8 @@ class InitialLabels:
 
     Attributes
     ----------
-    labels : (N,) array
-        Cluster of each text.
+    labels : (n,) array
+        Cluster of each text of this process.
     start : str
         "kmeans", "spectral", "linkage", "known" (k-means around the given classes), or "before" (the previous labels).
     eps2 : float
@@ -110,7 +113,7 @@ def find_initial_labels(
     Parameters
     ----------
     features : TextFeatures
-        The feature sets of N texts.
+        The feature sets of the texts of this process.
     n_clusters : int
         Number of clusters.
     settings : InitializationSettings
@@ -118,7 +121,8 @@ def find_initial_labels(
     rng : numpy.random.Generator
         Random numbers for samples, k-means, linkage and folds.
     partial_labels : (N,) array or None
-        Given class of each text, `constraints.UNLABELLED` for texts without a label; class c becomes label c.
+        Given class of each text, `constraints.UNLABELLED` for texts without a label; class c becomes label c. Not for
+        texts that are distributed over processes.
 
     Returns
     -------
@@ -157,8 +161,8 @@ def improve_labels(
     Parameters
     ----------
     features : TextFeatures
-        The feature sets of N texts, with their present embedding.
-    labels : (N,) array
+        The feature sets of n texts of this process, with their present embedding.
+    labels : (n,) array
         Previous labels.
     n_clusters : int
         C.
@@ -185,12 +189,12 @@ def improve_labels(
 def compare_candidates(
     features: TextFeatures, n_clusters: int, settings: InitializationSettings, rng: np.random.Generator
 ) -> tuple[Candidate, ...]:
-    """Compare mixes and starts.
+    """Compare mixes and starts, on a sample of the texts of all processes.
 
     Parameters
     ----------
     features : TextFeatures
-        The feature sets of N texts; the embedding has rows of length one.
+        The feature sets of the texts of this process; the embedding has rows of length one.
     n_clusters : int
         Number of clusters.
     settings : InitializationSettings
@@ -206,9 +210,26 @@ def compare_candidates(
     mixes, starts = settings.list_mixes(features.names), settings.list_starts()
     if len(mixes) == len(starts) == 1:
         return (Candidate(starts[0], mixes[0]),)
-    size = max(SAMPLE_SIZE, SAMPLE_TEXTS_PER_CLUSTER * n_clusters)
-    if len(features) > size:
-        features = features.select(np.sort(rng.choice(len(features), size, replace=False)))
+    sample = features.gather_sample(max(SAMPLE_SIZE, SAMPLE_TEXTS_PER_CLUSTER * n_clusters), rng)
+
+    def compare() -> tuple[Candidate, ...]:
+        assert sample is not None
+        return _compare_on_sample(sample, mixes, starts, n_clusters, settings, rng)
+
+    candidates = features.processes.run_on_first(compare)
+    features.processes.sync_generator(rng)
+    return candidates
+
+
+def _compare_on_sample(
+    features: TextFeatures,
+    mixes: list[dict[str, float]],
+    starts: list[str],
+    n_clusters: int,
+    settings: InitializationSettings,
+    rng: np.random.Generator,
+) -> tuple[Candidate, ...]:
+    """Compare mixes and starts on texts of a single process."""
     if len(features.names) == 1:
         search = LabelSearch.prepare(features, mixes[0], n_clusters, settings, rng)
         return (Candidate("linkage" if is_linkage_stable(search.points, n_clusters, rng) else "kmeans", mixes[0]),)
@@ -245,16 +266,16 @@ class LabelSearch:
     Attributes
     ----------
     features : TextFeatures
-        The feature sets of N texts.
+        The feature sets of n texts of this process.
     mix : mapping
         Weight of each feature set beside the embedding.
-    neighbours : (N, k) array
-        Neighbours of each text by the mix, itself included, most similar first.
-    averaged : (N, k) array or None
+    neighbours : (n, k) array
+        Neighbours of each text by the mix, itself included, most similar first, as rows among all texts.
+    averaged : (n, k) array or None
         Those that points and predictions are averaged over; None: nothing is averaged.
-    points : (N, D) array
+    points : (n, D) array
         Points that k-means and linkage cluster.
-    partial_labels : (N,) array or None
+    partial_labels : (n,) array or None
         Given class of each text.
     """
 
@@ -280,7 +301,7 @@ class LabelSearch:
     ) -> LabelSearch:
         """Find the neighbours and compute the points."""
         # More neighbours than half a cluster of mean size would blur the small clusters.
-        k = min(settings.neighbours, max(len(features) // (2 * n_clusters), 1))
+        k = min(settings.neighbours, max(features.rows.n_rows // (2 * n_clusters), 1))
         neighbours = features.find_neighbours(mix, max(k, GRAPH_NEIGHBOURS))
         averaged = neighbours[:, :k] if k else None
         points = features.build_points(mix, averaged)
@@ -289,10 +310,12 @@ class LabelSearch:
     def cluster(self, start: str) -> Ints:
         """Cluster by "kmeans", "spectral" or "linkage"; with partial labels, number the clusters after the classes."""
         if start == "linkage":
-            labels = cluster_by_linkage(self.points, self.n_clusters, self.rng)
+            labels = cluster_by_linkage(self.points, self.n_clusters, self.rng, self.features.processes)
         else:
             points = self._embed_graph() if start == "spectral" else None
-            labels = self._run_kmeans(reduce_dimensions(self.points) if points is None else points)
+            if points is None:
+                points = reduce_dimensions(self.points, self.features.processes)
+            labels = self._run_kmeans(points)
         if self.partial_labels is None:
             return labels
         return align_with_partial_labels(labels, self.partial_labels, self.n_clusters)
@@ -300,10 +323,10 @@ class LabelSearch:
     def improve(self, start: str, labels: Ints, candidates: tuple[Candidate, ...] = ()) -> InitialLabels:
         """Improve labels by cross-fitted rounds, with eps2 for the sizes of their clusters."""
         C, settings = self.n_clusters, self.settings
-        sizes = np.bincount(labels, minlength=C)
+        sizes = self.features.processes.all_reduce_array(np.bincount(labels, minlength=C))
         eps2, mix = settings.choose_eps2(sizes), dict(self.mix)
         if not settings.rounds:
-            return InitialLabels(labels, start, eps2, sizes / len(labels), None, mix=mix, candidates=candidates)
+            return InitialLabels(labels, start, eps2, sizes / sizes.sum(), None, mix=mix, candidates=candidates)
         result = crossfit(
             self.features,
             self.averaged,
@@ -342,13 +365,30 @@ class LabelSearch:
 
     def _run_kmeans(self, points: Floats) -> Ints:
         fit = fit_kmeans_with_swaps if self.settings.swaps else fit_kmeans
-        return fit(points, self.n_clusters, self.rng, self.settings.kmeans_starts).labels
+        processes = self.features.processes
+        return fit(points, self.n_clusters, self.rng, self.settings.kmeans_starts, processes).labels
 
     def _embed_graph(self) -> Floats | None:
-        """Return the points of the spectral start; None if it fails."""
-        points = self.features.build_points(self.mix, None)
-        similarities = np.stack([(points * points[column]).sum(1) for column in self.neighbours.T], axis=1)
-        return embed_neighbour_graph(self.neighbours, similarities, self.n_clusters, self.rng)
+        """Return the points of the spectral start; None if it fails.
+
+        The first process gathers the neighbour graph of all texts, and no vectors.
+        """
+        points, rows, processes = (
+            self.features.build_points(self.mix, None),
+            self.features.rows,
+            self.features.processes,
+        )
+        columns = [(points * rows.fetch(points, column)).sum(1) for column in self.neighbours.T]
+        neighbours, similarities = rows.gather(self.neighbours), rows.gather(np.stack(columns, axis=1))
+
+        def embed() -> Floats | None:
+            assert neighbours is not None
+            assert similarities is not None
+            return embed_neighbour_graph(neighbours, similarities, self.n_clusters, self.rng)
+
+        embedded = processes.run_on_first(embed)
+        processes.sync_generator(self.rng)
+        return None if embedded is None else embedded[rows.local]
 
 
 def _scale_embedding(features: TextFeatures, settings: InitializationSettings) -> TextFeatures:

@@ -10,8 +10,9 @@ and splits the cluster whose split decreases it most:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 import torch
@@ -22,7 +23,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, local_rows, local_slice
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+from rstc.runtime.distributed_rows import DistributedRows
 from rstc.runtime.threads import draw_generators, limit_library_threads, parallel_map
 
 SAMPLE_SIZE = 20_000  # of larger data, a random sample of this size is used to choose the best run
@@ -106,18 +108,16 @@ def fit_kmeans(
     True
     """
     kmeans = KMeans(n_clusters, n_init=starts, random_state=int(rng.integers(2**31)))
-    rows = _draw_sample(int(processes.total(len(E))), n_clusters, rng)
-    sample = processes.gather_rows(torch.from_numpy(E if rows is None else E[local_rows(rows, len(E), processes)]))
-    best = processes.run_on_first(lambda: _fit_validated(kmeans, sample.numpy()))  # type: ignore[union-attr]
-    if rows is None:
-        return replace(best, labels=best.labels[local_slice(len(E), processes)])
-    if processes.is_single:
-        return _run_lloyd(E, best.centres)
-    return _run_lloyd_distributed(E, best.centres, processes)
+    return _search_in_sample(E, n_clusters, rng, lambda sample: _fit_validated(kmeans, sample), processes)
 
 
 def fit_kmeans_with_swaps(
-    points: Floats, n_clusters: int, rng: np.random.Generator, starts: int, max_trials: int = MAX_SWAP_TRIALS
+    points: Floats,
+    n_clusters: int,
+    rng: np.random.Generator,
+    starts: int,
+    max_trials: int = MAX_SWAP_TRIALS,
+    processes: ProcessGroup = SINGLE_PROCESS,
 ) -> Clustering:
     """Cluster points by k-means++ and swap clusters until no swap lowers the inertia; the best of several runs.
 
@@ -128,7 +128,7 @@ def fit_kmeans_with_swaps(
     Parameters
     ----------
     points : (N, D) array
-        Points.
+        Points of this process.
     n_clusters : int
         Number of clusters.
     rng : numpy.random.Generator
@@ -137,30 +137,56 @@ def fit_kmeans_with_swaps(
         Largest number of runs.
     max_trials : int
         Number of swaps in a row that do not lower the inertia after which a run ends.
+    processes : ProcessGroup
+        The processes that the points are distributed over, as for `fit_kmeans`.
 
     Returns
     -------
     Clustering
+        Labels of this process's points, and the centres and inertia of all.
 
     >>> points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]], dtype=np.float32)
     >>> fit_kmeans_with_swaps(points, 3, np.random.default_rng(0), starts=1).labels.tolist() in [[a, a, b, b, c, c]
     ...     for a in range(3) for b in range(3) for c in range(3)]
     True
     """
-    rows = _draw_sample(len(points), n_clusters, rng)
-    sample = points if rows is None else points[rows]
     runs = max(1, min(starts, MAX_SWAP_CENTRES // n_clusters))
-    results = parallel_map(
-        lambda run_rng: _run_with_swaps(sample, n_clusters, run_rng, max_trials), draw_generators(rng, runs)
-    )
-    best = min(results, key=lambda run: run.inertia)
-    return best if sample is points else _run_lloyd(points, best.centres)
+
+    def search(sample: Floats) -> Clustering:
+        generators = draw_generators(rng, runs)
+        results = parallel_map(lambda run_rng: _run_with_swaps(sample, n_clusters, run_rng, max_trials), generators)
+        return min(results, key=lambda run: run.inertia)
+
+    return _search_in_sample(points, n_clusters, rng, search, processes)
 
 
-def _draw_sample(n: int, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
-    """Draw the rows of a sample; None if there are few rows, and all are used."""
-    size = max(SAMPLE_SIZE, 10 * n_clusters)
-    return None if n <= size else np.sort(rng.choice(n, size, replace=False))
+def run_lloyd(
+    points: Floats, centres: Floats, steps: int = MAX_LLOYD_STEPS, processes: ProcessGroup = SINGLE_PROCESS
+) -> Clustering:
+    """Run Lloyd's algorithm from given centres (C, D) on points (n, D) that may be distributed over processes."""
+    if not processes.is_single:
+        return _run_lloyd_distributed(points, centres, steps, processes)
+    return _fit_validated(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points)
+
+
+def _search_in_sample(
+    points: Floats,
+    n_clusters: int,
+    rng: np.random.Generator,
+    search: Callable[[Floats], Clustering],
+    processes: ProcessGroup,
+) -> Clustering:
+    """Search clusters in a sample of all points, in the first process, and refine the centres on all points."""
+    rows = DistributedRows.from_local_count(len(points), processes)
+    sample_rows, size = None, max(SAMPLE_SIZE, 10 * n_clusters)
+    if rows.n_rows > size:
+        sample_rows = np.sort(rng.choice(rows.n_rows, size, replace=False))
+    sample = rows.gather(points, sample_rows)
+    best = processes.run_on_first(lambda: search(cast(Floats, sample)))
+    processes.sync_generator(rng)
+    if sample_rows is None:
+        return replace(best, labels=best.labels[rows.local])
+    return run_lloyd(points, best.centres, processes=processes)
 
 
 def _run_with_swaps(points: Floats, n_clusters: int, rng: np.random.Generator, max_trials: int) -> Clustering:
@@ -185,7 +211,7 @@ def _try_swaps(points: Floats, clustering: Clustering, max_trials: int) -> Clust
         centres = clustering.centres.copy()
         centres[a] = (sizes[a] * centres[a] + sizes[b] * centres[b]) / max(sizes[a] + sizes[b], 1)
         centres[split], centres[b] = (half.mean(0) for half in halves[split])
-        trial = _run_lloyd(points, centres, SWAP_LLOYD_STEPS)
+        trial = run_lloyd(points, centres, SWAP_LLOYD_STEPS)
         if trial.inertia < clustering.inertia * (1 - MIN_SWAP_GAIN):
             return trial
     return None
@@ -233,15 +259,11 @@ def _split_gain(first: Floats, second: Floats) -> float:
     return float(len(first) * len(second) / (len(first) + len(second)) * (difference @ difference))
 
 
-def _run_lloyd(points: Floats, centres: Floats, steps: int = MAX_LLOYD_STEPS) -> Clustering:
-    """Run Lloyd's algorithm from given centres."""
-    return _fit_validated(KMeans(len(centres), init=centres, n_init=1, max_iter=steps), points)
-
-
-def _run_lloyd_distributed(points: Floats, centres: Floats, processes: ProcessGroup) -> Clustering:
+def _run_lloyd_distributed(points: Floats, centres: Floats, steps: int, processes: ProcessGroup) -> Clustering:
     """Run Lloyd's algorithm from given centres on points that are distributed over processes.
 
-    It stops by scikit-learn's criterion. The centres come from a sample of the same points, so no cluster starts empty.
+    It stops by scikit-learn's criterion. The centres come from a sample of the same points, so a cluster starts empty
+    only if it has the centre of another; unlike in scikit-learn, it stays empty.
     """
     X, means = torch.from_numpy(points), torch.from_numpy(centres).double()
     n = processes.total(len(X))
@@ -250,7 +272,7 @@ def _run_lloyd_distributed(points: Floats, centres: Floats, processes: ProcessGr
         processes.total(float(X.double().pow(2).sum())),
     )
     min_shift = TOLERANCE * (squares / n - float((total / n).pow(2).sum())) / X.shape[1]
-    for _ in range(MAX_LLOYD_STEPS):
+    for _ in range(steps):
         labels, _ = _assign(X, means)
         sums = processes.all_reduce(torch.zeros_like(means).index_add_(0, labels, X.double()))
         sizes = processes.all_reduce(labels.bincount(minlength=len(means)))[:, None]

@@ -11,12 +11,13 @@ import logging
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from rstc.numerics.hierarchy import build_tree_from_means, cluster_means, cut_tree
 from rstc.pseudo_labels.features import reduce_dimensions
-from rstc.pseudo_labels.kmeans import fit_single_threaded
+from rstc.pseudo_labels.kmeans import run_lloyd
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+from rstc.runtime.distributed_rows import DistributedRows
 
 logger = logging.getLogger("rstc")
 
@@ -27,22 +28,32 @@ STABILITY_SAMPLES = 3
 STABILITY_SHARE = 0.8
 LLOYD_STEPS = 10  # micro-clusters need not be good, only small
 
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
-def cluster_by_linkage(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
+
+def cluster_by_linkage(
+    points: Floats, n_clusters: int, rng: np.random.Generator, processes: ProcessGroup = SINGLE_PROCESS
+) -> Ints:
     """Cluster points by average linkage in cosine similarity, starting from micro-clusters.
+
+    Points may be distributed over processes: the micro-clusters are found by sums over all points, and the first
+    process links their means.
 
     Parameters
     ----------
-    points : (N, D) array
-        Points of length one.
+    points : (n, D) array
+        Points of length one, of this process.
     n_clusters : int
         Number of clusters.
     rng : numpy.random.Generator
-        Seeds the k-means that makes the micro-clusters.
+        Seeds the k-means that makes the micro-clusters; the same in all processes.
+    processes : ProcessGroup
+        The processes that the points are distributed over.
 
     Returns
     -------
-    (N,) array
+    (n,) array
         Cluster of each point.
 
     >>> points = np.array([[1, 0], [1, 0.01], [1, 0.02], [0, 1], [0.01, 1], [-1, 0]], dtype=np.float32)
@@ -50,15 +61,17 @@ def cluster_by_linkage(points: NDArray[np.float32], n_clusters: int, rng: np.ran
     >>> len(set(labels)), bool(labels[3] == labels[4])
     (3, True)
     """
-    N = len(points)
+    N = int(processes.total(len(points)))
     n_micro = min(max(MIN_MICRO_CLUSTERS, MICRO_CLUSTERS_PER_CLUSTER * n_clusters), max(N // 2, n_clusters))
-    micro = _fit_micro_clusters(points, n_micro, rng)  # (N,)
-    sizes = np.bincount(micro)
-    tree = build_tree_from_means(cluster_means(points, micro, len(sizes)), sizes.astype(np.float64))
-    return cut_tree(tree, min(n_clusters, len(sizes)))[micro]
+    micro, sizes = _fit_micro_clusters(points, n_micro, rng, processes)
+    means = cluster_means(points, micro, len(sizes), processes)
+    groups = processes.run_on_first(
+        lambda: cut_tree(build_tree_from_means(means, sizes.astype(np.float64)), min(n_clusters, len(sizes)))
+    )
+    return np.asarray(groups[micro])
 
 
-def is_linkage_stable(points: NDArray[np.float32], n_clusters: int, rng: np.random.Generator) -> bool:
+def is_linkage_stable(points: Floats, n_clusters: int, rng: np.random.Generator) -> bool:
     """Whether average linkage finds the same clusters in random samples of points (N, D)."""
     size = int(STABILITY_SHARE * len(points))
     if size <= n_clusters:
@@ -74,9 +87,18 @@ def is_linkage_stable(points: NDArray[np.float32], n_clusters: int, rng: np.rand
     return True
 
 
-def _fit_micro_clusters(points: NDArray[np.float32], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Cluster points into at most n micro-clusters by a short k-means, numbered without gaps."""
-    points = reduce_dimensions(points)
-    kmeans = KMeans(n, init="random", n_init=1, max_iter=LLOYD_STEPS, random_state=int(rng.integers(2**31)))
-    labels = fit_single_threaded(kmeans, points).labels_
-    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+def _fit_micro_clusters(points: Floats, n: int, rng: np.random.Generator, processes: ProcessGroup) -> tuple[Ints, Ints]:
+    """Cluster points into at most n micro-clusters by a short k-means; return the one of each point, and their sizes.
+
+    They are numbered without gaps.
+    """
+    points = reduce_dimensions(points, processes)
+    rows = DistributedRows.from_local_count(len(points), processes)
+    seed = int(rng.integers(2**31))
+    # Drawn as by scikit-learn's init="random".
+    uniform = np.ones(rows.n_rows, dtype=np.float32) / rows.n_rows
+    first = np.random.RandomState(seed).choice(rows.n_rows, n, replace=False, p=uniform)
+    labels = run_lloyd(points, rows.fetch(points, first), LLOYD_STEPS, processes).labels
+    sizes = processes.all_reduce_array(np.bincount(labels, minlength=n))
+    new_ids = np.cumsum(sizes > 0) - 1
+    return new_ids[labels], sizes[sizes > 0]

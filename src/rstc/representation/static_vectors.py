@@ -21,6 +21,7 @@ from sklearn.preprocessing import normalize
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
 BUNDLED_PACKAGE = "wordllama"
 BUNDLED_FILES = {  # of the package, by sha256; its code is not imported
@@ -49,21 +50,24 @@ class StaticVectors:
     tokenizer: Any
     vectors: Floats
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str], processes: ProcessGroup = SINGLE_PROCESS) -> Floats:
         """Embed texts by SIF; the frequencies and the common component are those of these texts.
 
         Parameters
         ----------
         texts : sequence of str
-            N texts.
+            n texts of this process.
+        processes : ProcessGroup
+            The processes that the texts are distributed over; frequencies and common component are those of all.
 
         Returns
         -------
-        ndarray of shape (N, D)
+        ndarray of shape (n, D)
             Rows of length one; zero for texts without a known token.
         """
         tokens, lengths = self._tokenize(texts)
-        share = np.bincount(tokens, minlength=len(self.vectors)) / max(len(tokens), 1)
+        counts = processes.all_reduce_array(np.bincount(tokens, minlength=len(self.vectors)))
+        share = counts / max(counts.sum(), 1)
         weights = SIF_A / (SIF_A + share)  # (V,)
         ends = np.cumsum(lengths)
         E = np.zeros((len(texts), self.vectors.shape[1]), dtype=np.float32)
@@ -72,7 +76,7 @@ class StaticVectors:
             if length:
                 E[row] = weights[own] @ self.vectors[own] / weights[own].sum()
         has_tokens = lengths > 0
-        E[has_tokens] = remove_common_component(E[has_tokens])
+        E[has_tokens] = remove_common_component(E[has_tokens], processes)
         return np.asarray(normalize(E), dtype=np.float32)
 
     def _tokenize(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -86,16 +90,18 @@ class StaticVectors:
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts]), np.array(lengths, dtype=np.int64)
 
 
-def remove_common_component(E: Floats) -> Floats:
-    """Subtract from rows (N, D) their mean and their first principal component.
+def remove_common_component(E: Floats, processes: ProcessGroup = SINGLE_PROCESS) -> Floats:
+    """Subtract from rows (n, D) the mean and the first principal component of the rows of all processes.
 
     >>> remove_common_component(np.array([[3, 1], [-3, 1], [3, -1], [-3, -1]], dtype=np.float32)).round(3).tolist()
     [[0.0, 1.0], [0.0, 1.0], [0.0, -1.0], [0.0, -1.0]]
     """
-    if len(E) < 2:
+    n_rows = int(processes.total(len(E)))
+    if n_rows < 2:
         return E
-    centred = E - E.mean(0)
-    direction = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    centred = E - processes.all_reduce_array(E.sum(0)) / n_rows
+    scatter = processes.all_reduce_array(centred.T @ centred)
+    direction = processes.run_on_first(lambda: np.linalg.eigh(scatter)[1][:, -1])
     return np.asarray(centred - np.outer(centred @ direction, direction))
 
 
