@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import normalize
 
 from fork_server import ForkedProcess
 from rstc import RSTC, MissingTextWarning
@@ -56,7 +57,8 @@ SETTINGS = {
     "n_clusters": 4,
     "random_state": 0,
     "batch_size": 32,
-    "kmeans_starts": 3,
+    # One run: several that find the same clusters number them differently, and rounding decides between them.
+    "kmeans_starts": 1,
     "dropout": 0.0,
     "training": "always",
     "max_steps": 20,
@@ -70,23 +72,44 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 
+TOPIC_WORDS = (
+    "parcel delivery courier address late tracking driver doorstep",
+    "refund money invoice charge payment card twice bank",
+    "password login account email reset locked code verify",
+    "screen battery charger broken crack repair warranty cable",
+    "cancel subscription renewal plan upgrade monthly trial downgrade",
+    "size shirt colour jacket shoes fit fabric sleeve",
+)
+
+
 @pytest.fixture(scope="module")
 def results(
     encoder_without_dropout: str,
     texts_and_topics: tuple[list[str], list[str]],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """Do the work of worker.py in one and in two processes; return the folder of their results."""
+    """Do the work of worker.py in one, two and three processes; return the folder of their results."""
     folder = tmp_path_factory.mktemp("results")
     rng = np.random.default_rng(0)
     np.savez(folder / "log_p.npz", few=draw_log_p(501, 7, rng), many=draw_log_p(1040, 520, rng))
     np.save(folder / "points.npy", draw_points(1001, rng))
     variants = {name: SETTINGS | {"encoder": encoder_without_dropout} | settings for name, settings in VARIANTS.items()}
     (folder / "task.json").write_text(json.dumps({"texts": texts_and_topics[0], "variants": variants}))
-    for n_processes in (1, 2):
-        for completed in run_processes(n_processes, folder, script=WORKER):
+    np.savez(folder / "topics.npz", **draw_topics(701, rng))
+    work = ["solve_transports", "run_kmeans", "fit_models", "search_labels"]
+    for n_processes, names in ((1, work), (2, work), (3, ["search_labels"])):
+        for completed in run_processes(n_processes, folder, *names, script=WORKER):
             assert completed.returncode == 0, completed.stderr
     return folder
+
+
+def draw_topics(n_texts: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw texts of six topics that overlap: two of five words are of any topic; and embeddings near their centres."""
+    topics = rng.integers(6, size=n_texts)
+    words = [line.split() for line in TOPIC_WORDS]
+    texts = [" ".join([*rng.choice(words[topic], 3), *rng.choice(np.concatenate(words), 2)]) for topic in topics]
+    E = rng.normal(size=(6, 24))[topics] + rng.normal(size=(n_texts, 24))
+    return {"topics": topics, "texts": np.array(texts), "E": normalize(E).astype(np.float32)}
 
 
 def draw_log_p(n_texts: int, n_classes: int, rng: np.random.Generator) -> np.ndarray:
@@ -107,6 +130,61 @@ def test_shared_kmeans_equals_that_of_one_process_and_gathers_a_sample_only(resu
         assert part["centres"] == pytest.approx(single["centres"], abs=1e-4)
         assert part["inertia"] == pytest.approx(single["inertia"], rel=1e-5)
     assert parts[0]["max_gathered"] == 300, "the first process gathers 300 of the 1,001 points"
+
+
+def read_label_search(n_processes: int, name: str, results: Path) -> np.ndarray:
+    """Return a result of `search_labels`, with the rows of all processes."""
+    return np.concatenate([np.load(results / f"labels-{n_processes}-{rank}.npz")[name] for rank in range(n_processes)])
+
+
+@pytest.mark.parametrize("n_processes", [2, 3])
+def test_shared_features_equal_those_of_one_process(n_processes: int, results: Path) -> None:
+    for name in ("tfidf", "static", "points"):
+        shared, single = (read_label_search(n, name, results) for n in (n_processes, 1))
+        if name == "points":  # LSA has other axes
+            shared, single = shared @ shared.T, single @ single.T
+        assert np.allclose(shared, single, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_processes", [2, 3])
+def test_shared_lsa_spans_the_subspace_of_one_process(n_processes: int, results: Path) -> None:
+    shared, single = (read_label_search(n, "lsa", results) for n in (n_processes, 1))
+    assert shared.shape == single.shape
+    assert np.allclose(shared @ shared.T, single @ single.T, atol=1e-3)
+
+
+@pytest.mark.parametrize("n_processes", [2, 3])
+def test_shared_neighbours_equal_those_of_one_process(n_processes: int, results: Path) -> None:
+    shared, single = (read_label_search(n, "neighbours", results) for n in (n_processes, 1))
+    assert (shared[:, 0] == np.arange(701)).all(), "each text is its own first neighbour"
+    assert (shared == single).mean() > 0.99, "neighbours of equal similarity may change places"
+
+
+@pytest.mark.parametrize("n_processes", [2, 3])
+@pytest.mark.parametrize(
+    "labels", ["kmeans", "linkage", "spectral", "crossfit", "crossfit with an empty class", "initial"]
+)
+def test_shared_labels_equal_those_of_one_process(labels: str, n_processes: int, results: Path) -> None:
+    shared, single = (read_label_search(n, labels, results) for n in (n_processes, 1))
+    assert len(set(single.tolist())) == 6
+    if labels.startswith("crossfit"):
+        assert (shared == single).mean() > 0.995
+    assert adjusted_rand_score(shared, single) > 0.99
+
+
+@pytest.mark.parametrize("n_processes", [2, 3])
+def test_label_search_gathers_samples_only(n_processes: int, results: Path) -> None:
+    parts = [np.load(results / f"labels-{n_processes}-{rank}.npz") for rank in range(n_processes)]
+    assert [int(part["max_gathered"]) for part in parts] == [300] + [0] * (n_processes - 1), "of 701 texts"
+    assert len({float(part["next random number"]) for part in parts}) == 1, "generators stay in step"
+
+
+@pytest.mark.parametrize("n_processes", [2, 3])
+def test_shared_head_equals_that_of_one_process(n_processes: int, results: Path) -> None:
+    single = np.load(results / "labels-1-0.npz")["head"]
+    heads = [np.load(results / f"labels-{n_processes}-{rank}.npz")["head"] for rank in range(n_processes)]
+    assert all((head == heads[0]).all() for head in heads), "all processes have the same head, to the bit"
+    assert heads[0] == pytest.approx(single, abs=1e-3)
 
 
 @pytest.mark.parametrize("classes", ["few", "many"])

@@ -1,19 +1,38 @@
-"""The work of each process in the tests of shared runs; the argument is the folder of its input and its results."""
+"""The work of each process in the tests of shared runs.
+
+The arguments are the folder of its input and its results, and the names of the functions to call.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
+from scipy.sparse import issparse
 
 from rstc import RSTC, saot
-from rstc.pseudo_labels import kmeans
+from rstc.pseudo_labels import initialization, kmeans
+from rstc.pseudo_labels.features import TextFeatures, build_word_features
+from rstc.pseudo_labels.initialization import LabelSearch, find_initial_labels
+from rstc.pseudo_labels.initialization_settings import InitializationSettings
 from rstc.pseudo_labels.transport.saot import optimal_transport, semi_relaxed_transport
+from rstc.representation.head_training import fit_head
+from rstc.representation.heads import ClusteringNetwork
+from rstc.representation.static_vectors import load_static_vectors
+from rstc.runtime import distributed_rows
 from rstc.runtime.distributed import ProcessGroup, join_process_group, row_range
+
+N_TOPICS = 6
+SEARCH_SETTINGS = InitializationSettings(
+    "auto", 3, True, True, words="auto", static="auto", neighbours=8, rounds=3, eps1=0.5, eps2="auto"
+)
 
 
 def solve_transports(folder: Path, processes: ProcessGroup) -> None:
@@ -32,30 +51,85 @@ def solve_transports(folder: Path, processes: ProcessGroup) -> None:
         np.savez(folder / f"{name}-{processes.size}-{processes.rank}.npz", **plans, **marginals)
 
 
+@contextmanager
+def count_gathered_rows() -> Iterator[list[int]]:
+    """Yield a list of the numbers of rows of all matrices that are gathered in this process within the block."""
+    gathered_rows: list[int] = []
+    gather_rows, gather_lists = ProcessGroup.gather_rows, ProcessGroup.gather_lists
+
+    def gather_rows_and_count(self: ProcessGroup, local: torch.Tensor) -> torch.Tensor | None:
+        gathered = gather_rows(self, local)
+        if gathered is not None and gathered.ndim == 2:  # labels, which a checkpoint holds, have one dimension
+            gathered_rows.append(len(gathered))
+        return gathered
+
+    def gather_lists_and_count(self: ProcessGroup, items: list[Any]) -> list[Any] | None:
+        gathered = gather_lists(self, items)
+        if gathered and issparse(gathered[0]):
+            gathered_rows.append(sum(part.shape[0] for part in gathered))
+        elif gathered and isinstance(gathered[0], str):
+            gathered_rows.append(len(gathered))  # texts
+        return gathered
+
+    with patch.multiple(ProcessGroup, gather_rows=gather_rows_and_count, gather_lists=gather_lists_and_count):
+        yield gathered_rows
+
+
 def run_kmeans(folder: Path, processes: ProcessGroup) -> None:
     """Cluster points that are shared among the processes; write the result, and the most rows that were gathered."""
     points = np.load(folder / "points.npy")
     rows = row_range(len(points), processes)
-    kmeans.SAMPLE_SIZE = 300  # fewer than there are texts
-    max_gathered = 0
-    gather_rows = ProcessGroup.gather_rows
-
-    def count_gathered_rows(self: ProcessGroup, local: torch.Tensor) -> torch.Tensor | None:
-        nonlocal max_gathered
-        gathered = gather_rows(self, local)
-        max_gathered = max(max_gathered, 0 if gathered is None else len(gathered))
-        return gathered
-
-    ProcessGroup.gather_rows = count_gathered_rows
-    clustering = kmeans.fit_kmeans(points[rows.start : rows.stop], 6, np.random.default_rng(0), 3, processes)
-    ProcessGroup.gather_rows = gather_rows
+    # The sample has fewer points than there are.
+    with patch.object(kmeans, "SAMPLE_SIZE", 300), count_gathered_rows() as gathered_rows:
+        clustering = kmeans.fit_kmeans(points[rows.start : rows.stop], 6, np.random.default_rng(0), 3, processes)
     np.savez(
         folder / f"kmeans-{processes.size}-{processes.rank}.npz",
         labels=clustering.labels,
         centres=clustering.centres,
         inertia=clustering.inertia,
-        max_gathered=max_gathered,
+        max_gathered=max(gathered_rows, default=0),
     )
+
+
+def search_labels(folder: Path, processes: ProcessGroup) -> None:
+    """Build features of texts that are shared among the processes, and find labels; write the steps in between."""
+    task = np.load(folder / "topics.npz")
+    rows = row_range(len(task["E"]), processes)
+    E, texts = task["E"][rows.start : rows.stop], task["texts"][rows.start : rows.stop].tolist()
+    samples = (
+        patch.object(initialization, "SAMPLE_SIZE", 200),
+        patch.object(kmeans, "SAMPLE_SIZE", 300),
+        patch.object(distributed_rows, "BLOCK_ROWS", 100),
+    )
+    results: dict[str, Any] = {}
+    with ExitStack() as stack:
+        for sample in samples:
+            stack.enter_context(sample)
+        gathered_rows = stack.enter_context(count_gathered_rows())
+        rng = np.random.default_rng(0)
+        words = build_word_features(texts, rng, processes)
+        static = load_static_vectors("bundled").embed(texts, processes)
+        results |= {"tfidf": words.tfidf.toarray(), "lsa": words.lsa, "static": static}
+        features = TextFeatures({"embedding": E, "static": static}, words, processes)
+        search = LabelSearch.prepare(features, {"static": 1.0, "words": 0.5}, N_TOPICS, SEARCH_SETTINGS, rng)
+        results |= {"neighbours": search.neighbours, "points": search.points}
+        results |= {start: search.cluster(start) for start in ("kmeans", "linkage")}
+        noisy = np.where(np.arange(rows.start, rows.stop) % 4 == 0, 0, task["topics"][rows.start : rows.stop])
+        results["crossfit"] = search.improve("before", noisy).labels
+        results["crossfit with an empty class"] = search.improve("before", np.minimum(noisy, N_TOPICS - 2)).labels
+        results["initial"] = find_initial_labels(features, N_TOPICS, SEARCH_SETTINGS, rng).labels
+        head = make_head(E.shape[1])
+        fit_head(head, torch.from_numpy(E), torch.from_numpy(results["initial"]), rng, processes)
+        results["head"] = torch.cat([parameter.detach().ravel() for parameter in head.parameters()]).numpy()
+        results["max_gathered"] = max(gathered_rows, default=0)
+        results["spectral"] = search.cluster("spectral")  # gathers the neighbour graph
+    results["next random number"] = rng.random()
+    np.savez(folder / f"labels-{processes.size}-{processes.rank}.npz", **results)
+
+
+def make_head(dim: int) -> ClusteringNetwork:
+    torch.manual_seed(0)
+    return ClusteringNetwork(dim, N_TOPICS, dropout=0.0)
 
 
 def fit_models(folder: Path, processes: ProcessGroup) -> None:
@@ -85,5 +159,5 @@ def fit_model(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     process_group = join_process_group()
-    for work in (solve_transports, run_kmeans, fit_models):
-        work(Path(sys.argv[1]), process_group)
+    for name in sys.argv[2:]:
+        globals()[name](Path(sys.argv[1]), process_group)

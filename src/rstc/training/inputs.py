@@ -74,12 +74,13 @@ class TrainingInputs:
 
 def estimate_memory(inputs: TrainingInputs, config: Config, processes: ProcessGroup) -> MemoryEstimate:
     """Estimate the memory that a run on these inputs takes in this process."""
-    n_total = int(processes.total(len(inputs.texts)))  # the first process holds the training texts of all
+    n_total = int(processes.total(len(inputs.texts)))
+    n_fit_texts = min(config.max_fit_texts or n_total, n_total)
     n_clusters, encoder = inputs.n_clusters, inputs.encoder
     return MemoryEstimate(
         n_texts=len(inputs.texts),
         n_characters=sum(map(len, inputs.texts)),
-        n_fit_texts=min(config.max_fit_texts or n_total, n_total),
+        n_fit_texts=-(-n_fit_texts // processes.size),
         max_tokens=config.max_tokens,
         n_clusters=n_clusters if isinstance(n_clusters, int) else n_clusters[1] or ASSUMED_N_CLUSTERS,
         dim=encoder.dim,

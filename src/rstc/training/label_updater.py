@@ -3,13 +3,13 @@
 With a transport (as in the paper), labels are computed from the predictions of the network. With crossfit, they are
 found in the learned space by models that have not seen them, and the cluster head is fitted to them.
 
-In a distributed run, each process has the labels of its own texts. Plain k-means and transports run on all processes.
-All other labels are found by the first process, which gathers the embeddings of all training texts.
+In a distributed run, each process has the embeddings and the labels of its own texts, and labels are found by sums over
+the texts of all processes; only samples are gathered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -28,31 +28,33 @@ from rstc.pseudo_labels.initialization_settings import InitializationSettings
 from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans
 from rstc.pseudo_labels.label_sources import TransportLabelSource
 from rstc.representation.head_training import fit_head, warm_up_head
-from rstc.representation.heads import ClusterHead
 from rstc.representation.network import Network, Prediction
-from rstc.runtime.distributed import ProcessGroup
+from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class SideFeatures:
-    """The feature sets beside the embedding, of the training texts of all processes.
+    """The feature sets beside the embedding, of the training texts of this process.
 
     Attributes
     ----------
-    dense : dict of (N, D) arrays
+    dense : dict of (n, D) arrays
         Static word vectors and the user's own features, by name.
     words : WordFeatures or None
         TF-IDF and LSA.
+    processes : ProcessGroup
+        The processes that share the texts.
     """
 
     dense: dict[str, NDArray[np.float32]]
     words: WordFeatures | None
+    processes: ProcessGroup
 
-    def join(self, E: NDArray[np.float32]) -> TextFeatures:
-        """Return all feature sets, with the embeddings (N, D)."""
-        return TextFeatures({EMBEDDING: E, **self.dense}, self.words)
+    def join(self, E: Tensor) -> TextFeatures:
+        """Return all feature sets, with the embeddings (n, D)."""
+        return TextFeatures({EMBEDDING: E.numpy(), **self.dense}, self.words, self.processes)
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,10 @@ class LabelUpdater:
         Network that is trained on the labels; its cluster head sets the number of clusters.
     config : Config
         The settings.
-    side_features : SideFeatures or None
-        The feature sets beside the embedding; None in all processes but the first.
+    side_features : SideFeatures
+        The feature sets beside the embedding.
     partial_labels : ndarray of shape (N,) or None
-        Class of each training text of all processes, -1 for texts without a label.
+        Class of each training text, -1 for texts without a label; None in a distributed run.
     local_rows : slice
         The rows of this process's training texts among those of all processes.
     rng : numpy.random.Generator
@@ -105,7 +107,7 @@ class LabelUpdater:
         self,
         network: Network,
         config: Config,
-        side_features: SideFeatures | None,
+        side_features: SideFeatures,
         partial_labels: Ints | None,
         local_rows: slice,
         rng: np.random.Generator,
@@ -133,26 +135,19 @@ class LabelUpdater:
     def find_first(self, E: Tensor) -> LabelUpdate:
         """Find the first labels of texts from their embeddings (n, D), and warm up the cluster head on them."""
         config, is_plain_kmeans = self.config, self._settings.is_plain_kmeans and self.partial_labels is None
-        all_E = None if is_plain_kmeans and not config.head_start else self.processes.gather_rows(E)
-        initial = self._find_by_plain_kmeans(E) if is_plain_kmeans else self._find_labels(all_E)
+        initial = self._find_by_plain_kmeans(E) if is_plain_kmeans else self._find_labels(E)
         labels = torch.from_numpy(initial.labels)
-        if not is_plain_kmeans:
-            labels = labels[self.local_rows]
         self.eps2 = initial.eps2
         if config.head_start:
-            all_labels = self.processes.gather_rows(labels)
-            accuracy, batch_size, lr = config.head_start, config.batch_size, config.head_lr
-            self._train_head(
-                lambda head: warm_up_head(
-                    head, _assert_gathered(all_E), _assert_gathered(all_labels), accuracy, batch_size, lr, self.rng
-                )
-            )
+            head, accuracy = self.network.cluster_head, config.head_start
+            warm_up_head(head, E, labels, accuracy, config.batch_size, config.head_lr, self.rng, self.processes)
         return LabelUpdate(self.network.predict_embeddings(E), labels, labels, initial.b, _describe(initial))
 
     def continue_from(self, labels: Tensor, E: Tensor) -> LabelUpdate:
         """Update the labels (n,) that an earlier model predicts for embeddings (n, D); clusters keep their numbers."""
-        self.eps2 = self._settings.choose_eps2(labels.bincount(minlength=self.n_clusters).numpy())
-        self._train_head(lambda head: fit_head(head, E, labels, self.rng))  # the head of a merged model is a new one
+        sizes = self.processes.all_reduce(labels.bincount(minlength=self.n_clusters))
+        self.eps2 = self._settings.choose_eps2(sizes.numpy())
+        self._fit_head(E, labels)  # the head of a merged model is a new one
         return self.update(labels, self.network.predict_embeddings(E))
 
     def update(self, labels: Tensor, prediction: Prediction) -> LabelUpdate:
@@ -167,18 +162,25 @@ class LabelUpdater:
         return clustering
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state that later label updates depend on."""
+        """Return the state that later label updates depend on; in the first process, with the labels of all."""
+        fixed_labels = None
+        if self._fixed_labels:
+            all_labels = self.processes.gather_rows(torch.from_numpy(self._fixed_labels.labels))
+            fixed_labels = asdict(self._fixed_labels) | {"labels": None if all_labels is None else all_labels.numpy()}
         return {
             "eps2": self.eps2,
             "mix": self._mix,
-            "fixed_labels": asdict(self._fixed_labels) if self._fixed_labels else None,
+            "fixed_labels": fixed_labels,
             "source": self._source.state_dict() if self._source else None,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore a state."""
+        """Restore a state, with the labels of this process."""
         self.eps2, self._mix = state["eps2"], state["mix"]
-        self._fixed_labels = InitialLabels(**state["fixed_labels"]) if state["fixed_labels"] else None
+        self._fixed_labels = None
+        if state["fixed_labels"]:
+            fixed_labels = InitialLabels(**state["fixed_labels"])
+            self._fixed_labels = replace(fixed_labels, labels=fixed_labels.labels[self.local_rows].copy())
         if self._source:
             self._source.load_state_dict(state["source"])
 
@@ -201,60 +203,50 @@ class LabelUpdater:
 
     def _update_by_crossfit(self, labels: Tensor, prediction: Prediction) -> LabelUpdate:
         """Find labels in the learned space, number them like the clusters, and fit the cluster head to them."""
-        gather = self.processes.gather_rows
-        all_E, all_labels, all_clusters = gather(prediction.E), gather(labels), gather(prediction.clusters)
-        crossfit = self._find_labels(all_E, all_labels)
+        crossfit = self._find_labels(prediction.E, labels)
         n_classes = 0 if self.partial_labels is None else int(self.partial_labels.max()) + 1
-        cluster_of_label = self.processes.run_on_first(
-            lambda: match_labels(crossfit.labels, _assert_gathered(all_clusters).numpy(), self.n_clusters, n_classes)
-        )
+        clusters = prediction.clusters.numpy()
+        cluster_of_label = match_labels(crossfit.labels, clusters, self.n_clusters, n_classes, self.processes)
         new_labels, b = torch.from_numpy(cluster_of_label[crossfit.labels]), np.empty_like(crossfit.b)
         b[cluster_of_label] = crossfit.b
-        self._train_head(lambda head: fit_head(head, _assert_gathered(all_E), new_labels, self.rng))
+        self._fit_head(prediction.E, new_labels)
         fitted = self.network.predict_embeddings(prediction.E)
-        return LabelUpdate(fitted, fitted.clusters, new_labels[self.local_rows], b, _describe(crossfit))
+        return LabelUpdate(fitted, fitted.clusters, new_labels, b, _describe(crossfit))
 
-    def _find_labels(self, E: Tensor | None, previous: Tensor | None = None) -> InitialLabels:
-        """Find labels of the training texts of all processes by their embeddings and words, in the first process.
-
-        Previous labels, if given, are one of the starts.
-        """
+    def _find_labels(self, E: Tensor, previous: Tensor | None = None) -> InitialLabels:
+        """Find labels of texts by their embeddings (n, D) and words, or improve previous labels (n,)."""
         if self._fixed_labels is not None:
             return self._fixed_labels
-        initial = self.processes.run_on_first(lambda: self._find_in_first_process(E, previous))
+        features, C, settings, rng = self._side_features.join(E), self.n_clusters, self._settings, self.rng
+        if previous is None:
+            initial = find_initial_labels(features, C, settings, rng, self.partial_labels)
+        else:
+            initial = improve_labels(features, previous.numpy(), C, self._mix, settings, rng, self.partial_labels)
         self._mix = initial.mix
-        self.processes.sync_generator(self.rng)
         if not self.network.encoder.is_trainable:
             self._fixed_labels = replace(initial, candidates=())
         return initial
 
-    def _find_in_first_process(self, E: Tensor | None, previous: Tensor | None) -> InitialLabels:
-        assert self._side_features is not None
-        features, C = self._side_features.join(_assert_gathered(E).numpy()), self.n_clusters
-        if previous is None:
-            return find_initial_labels(features, C, self._settings, self.rng, self.partial_labels)
-        return improve_labels(features, previous.numpy(), C, self._mix, self._settings, self.rng, self.partial_labels)
-
-    def _train_head(self, train: Callable[[ClusterHead], None]) -> None:
-        """Train the cluster head in the first process, and copy it to all."""
-        head = self.network.cluster_head
-        self.processes.run_on_first(lambda: train(head))
-        for parameter in head.parameters():
-            self.processes.broadcast(parameter.data)
-        self.processes.sync_generator(self.rng)
+    def _fit_head(self, E: Tensor, labels: Tensor) -> None:
+        """Fit the cluster head to labels (n,) of embeddings (n, D)."""
+        fit_head(self.network.cluster_head, E, labels, self.rng, self.processes)
 
 
-def match_labels(labels: Ints, clusters: Ints, n_clusters: int, n_classes: int = 0) -> Ints:
+def match_labels(
+    labels: Ints, clusters: Ints, n_clusters: int, n_classes: int = 0, processes: ProcessGroup = SINGLE_PROCESS
+) -> Ints:
     """Match labels one to one with clusters, so that as many texts as possible keep their cluster.
 
     Parameters
     ----------
-    labels, clusters : ndarray of shape (N,)
-        The label and the cluster of each text.
+    labels, clusters : ndarray of shape (n,)
+        The label and the cluster of each text of this process.
     n_clusters : int
         C.
     n_classes : int
         Number of given classes; labels below it keep their numbers.
+    processes : ProcessGroup
+        The processes that the texts are distributed over.
 
     Returns
     -------
@@ -266,16 +258,11 @@ def match_labels(labels: Ints, clusters: Ints, n_clusters: int, n_classes: int =
     >>> match_labels(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
     array([1, 0])
     """
-    overlap = np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2).reshape(n_clusters, n_clusters)
+    pairs = processes.all_reduce_array(np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2))
+    overlap = pairs.reshape(n_clusters, n_clusters)
     cluster_of_label = np.arange(n_clusters)
     cluster_of_label[n_classes:] = n_classes + linear_sum_assignment(-overlap[n_classes:, n_classes:])[1]
     return cluster_of_label
-
-
-def _assert_gathered(rows: Tensor | None) -> Tensor:
-    """Assert that rows were gathered in this process, which must be the first."""
-    assert rows is not None
-    return rows
 
 
 def _describe(labels: InitialLabels) -> dict[str, Any]:

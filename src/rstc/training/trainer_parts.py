@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from rstc.config import Config
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.features import CUSTOM, STATIC, WORDS, build_word_features
-from rstc.pseudo_labels.n_clusters import estimate_n_clusters
+from rstc.pseudo_labels.n_clusters import SAMPLE_SIZE, TEXTS_PER_CLUSTER, estimate_n_clusters
 from rstc.representation.embedding_cache import EmbeddingCache
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
 from rstc.representation.hidden_state_cache import HiddenStateCache
@@ -182,50 +182,46 @@ def _build_side_features(
     rng: np.random.Generator,
     processes: ProcessGroup,
     progress: Progress,
-) -> SideFeatures | None:
-    """Build the feature sets beside the embedding of all training texts in the first process; None elsewhere."""
-    is_used = config.class_contrast or isinstance(inputs.n_clusters, tuple)
-    custom = None
-    if inputs.features is not None and is_used:
-        custom = processes.gather_rows(torch.from_numpy(inputs.features[subsample.rows]))
-    needs_texts = is_used and (config.words or config.static)
-    texts = processes.gather_lists([inputs.texts[i] for i in subsample.rows]) if needs_texts else None
+) -> SideFeatures:
+    """Build the feature sets beside the embedding of this process's training texts, by statistics of all."""
     dense, words = {}, None
-    with progress.stage("features"):
-        if texts is not None and config.static:
-            dense[STATIC] = load_static_vectors(config.static_vectors).embed(texts)
-        if texts is not None and config.words:
-            words = build_word_features(texts, rng)
-    if custom is not None:
-        dense[CUSTOM] = F.normalize(custom, dim=1).numpy()
-    processes.sync_generator(rng)
-    return SideFeatures(dense, words) if processes.rank == 0 else None
+    if config.class_contrast or isinstance(inputs.n_clusters, tuple):
+        texts = [inputs.texts[i] for i in subsample.rows]
+        with progress.stage("features"):
+            if config.static:
+                dense[STATIC] = load_static_vectors(config.static_vectors).embed(texts, processes)
+            if config.words:
+                words = build_word_features(texts, rng, processes)
+        if inputs.features is not None:
+            dense[CUSTOM] = F.normalize(torch.from_numpy(inputs.features[subsample.rows]), dim=1).numpy()
+    return SideFeatures(dense, words, processes)
 
 
 def _estimate_n_clusters(
     texts: TrainingTexts,
-    side_features: SideFeatures | None,
+    side_features: SideFeatures,
     config: Config,
     n_clusters_range: ClusterRange,
     rng: np.random.Generator,
     processes: ProcessGroup,
     progress: Progress,
 ) -> ClusterCount:
-    """Estimate the number of clusters in the encoder's space before training.
+    """Estimate the number of clusters in the encoder's space before training, on a sample of the texts.
 
     A separate generator is used, so that a run with this n_clusters has the same result.
     """
     counting_rng = rng.spawn(1)[0]
-    E = processes.gather_rows(F.normalize(texts.embed(), dim=1))
+    features = side_features.join(F.normalize(texts.embed(), dim=1))
+    # The sample is drawn here as `estimate_n_clusters` draws it, so that no more than that is gathered.
+    max_texts = max(SAMPLE_SIZE, 2 * TEXTS_PER_CLUSTER * (n_clusters_range[1] or 0))
+    sample = features.gather_sample(max_texts, counting_rng)
 
     def estimate() -> ClusterCount:
-        assert E is not None
-        assert side_features is not None
+        assert sample is not None
         # Side features make small groups look more compact, so only those with a given weight count.
         given = {STATIC: config.static, WORDS: config.words}
         mix = {name: weight for name, weight in given.items() if not isinstance(weight, str)}
-        features = side_features.join(E.numpy())
-        return estimate_n_clusters(features, mix, n_clusters_range, counting_rng, progress.advance)
+        return estimate_n_clusters(sample, mix, n_clusters_range, counting_rng, progress.advance)
 
     with progress.stage("count"):
         return processes.run_on_first(estimate)
