@@ -283,7 +283,7 @@ def onnx_speed_table() -> str:
 
 
 def distributed_table() -> str:
-    """Time, memory and traffic of training steps and label updates in one process and in several."""
+    """Time, memory and traffic of training steps, label updates and label search in one process and in several."""
     rows = []
     for row in read("distributed")["rows"]:
         ranks = row["each"]
@@ -291,12 +291,16 @@ def distributed_table() -> str:
             step = max(rank["seconds_a_step"] for rank in ranks)
             seconds = f"{step:.2f} per step, {ranks[0]['seconds_to_encode']:.0f} to encode"
             sent = f"{ranks[0]['gradient_bytes_a_step'] / 1e6:.1f} MB of gradients per step"
-        else:
+        elif row["task"] == "renewal":
             update = max(rank["seconds"] for rank in ranks)
             seconds = f"{update:.2f} per label update ({ranks[0]['steps']} Newton steps)"
             sent = f"{max(rank['bytes'] for rank in ranks) / 1e6:.1f} MB per label update"
+        else:
+            stages = join(ranks[0]["seconds_by_stage"].items(), "{0[0]} {0[1]:.1f}")
+            seconds = f"{max(rank['seconds'] for rank in ranks):.1f} ({stages})"
+            sent = f"{max(rank['bytes'] for rank in ranks) / 1e6:.0f} MB"
         memory = join((rank["peak_memory_mb"] for rank in ranks), "{:,}")
-        task = {"steps": "training steps", "renewal": "label update"}[row["task"]]
+        task = {"steps": "training steps", "renewal": "label update", "labels": "label search"}[row["task"]]
         rows.append([task, row["processes"], seconds, memory, sent if row["processes"] > 1 else "nothing"])
     return markdown_table(["", "processes", "seconds", "peak memory of each, MB", "sent by each"], rows)
 
@@ -304,7 +308,7 @@ def distributed_table() -> str:
 def cluster_estimate_table() -> str:
     """Estimated cost of 100 million texts on 16 nodes of 32 cores, from the cost in one process here."""
     by_task = {(row["task"], row["processes"]): row["each"][0] for row in read("distributed")["rows"]}
-    steps, renewal = by_task["steps", 1], by_task["renewal", 1]
+    steps, renewal, labels = (by_task[task, 1] for task in ("steps", "renewal", "labels"))
     texts, processes, dim, clusters, gigabyte = 100_000_000, 16 * 32, 384, 100, 2**30 / 4  # of float32
     own = texts / processes
     encoding = own * steps["seconds_to_encode"] / steps["texts_a_process"]
@@ -317,9 +321,43 @@ def cluster_estimate_table() -> str:
             "one transport over all texts, if all are trained on (`max_fit_texts=0`)",
             f"{solving:.1f} seconds and the sums",
         ],
-        ["embeddings that the first process would need for that", f"{texts * dim / gigabyte:.0f} GB"],
+        *(_estimate_label_search(labels, n_texts, 64) for n_texts in (100_000, 1_000_000, texts)),
     ]
     return markdown_table(["", ""], rows)
+
+
+def _estimate_label_search(measured: Row, texts: int, processes: int) -> list[str]:
+    """Estimate the label search of so many training texts from its stages in one process.
+
+    The comparison of candidates and the start are made on samples, so they take the same time. The time of features and
+    rounds grows with the texts of a process, that of exact neighbours with these times all texts.
+    """
+    stages, n_measured, own = measured["seconds_by_stage"], measured["texts_a_process"], texts / processes
+    values_per_text = (
+        3 * (384 + 256 + 200) + 2 * 100
+    )  # feature sets, their mix and its average; P and Q of 100 clusters
+    durations = {
+        "samples": stages["comparison"] + stages["start"],
+        "features and rounds": (stages["features"] + stages["rounds"]) * own / n_measured,
+        "exact neighbours": stages["neighbours"] * own * texts / n_measured**2,
+    }
+    memory = f"{own * values_per_text * 4 / 2**30:.2g} GB in each"
+    return [
+        f"label search of {texts:,} training texts on {processes} processes",
+        join([*(f"{name} {_format_duration(seconds)}" for name, seconds in durations.items()), memory]),
+    ]
+
+
+def _format_duration(seconds: float) -> str:
+    """Format a duration in the largest unit of which there are at least two.
+
+    >>> [_format_duration(seconds) for seconds in (5, 150, 9000, 400000)]
+    ['5 seconds', '2 minutes', '2 hours', '5 days']
+    """
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:.0f} seconds"
 
 
 def subsample_table() -> str:

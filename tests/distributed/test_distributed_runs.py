@@ -160,6 +160,18 @@ def test_shared_neighbours_equal_those_of_one_process(n_processes: int, results:
     assert (shared == single).mean() > 0.99, "neighbours of equal similarity may change places"
 
 
+@pytest.mark.parametrize("n_processes", [1, 2, 3])
+def test_indexes_of_blocks_find_almost_the_exact_neighbours(n_processes: int, results: Path) -> None:
+    pytest.importorskip("faiss")
+    found, exact = (
+        read_label_search(n_processes, "neighbours by index", results),
+        read_label_search(1, "neighbours", results),
+    )
+    assert (found[:, 0] == np.arange(701)).all()
+    overlap = [len(set(a) & set(b)) for a, b in zip(found.tolist(), exact.tolist(), strict=True)]
+    assert np.mean(overlap) > 0.95 * exact.shape[1]
+
+
 @pytest.mark.parametrize("n_processes", [2, 3])
 @pytest.mark.parametrize(
     "labels", ["kmeans", "linkage", "spectral", "crossfit", "crossfit with an empty class", "initial"]
@@ -213,6 +225,7 @@ def test_losses_and_clusters_do_not_depend_on_the_number_of_processes(variant: s
         assert part["weights"] == parts[0]["weights"], "all processes have the same model"
         assert np.array(part["hierarchy"]) == pytest.approx(np.array(single["hierarchy"]), abs=1e-3)
     assert [len(part["labels"]) for part in parts] == [60, 60]
+    assert max(part["max_gathered"] for part in parts) <= 100, "no process gathers all 120 texts"
     assert adjusted_rand_score([label for part in parts for label in part["labels"]], single["labels"]) >= 0.99
 
 

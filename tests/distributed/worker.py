@@ -18,6 +18,7 @@ import torch
 from scipy.sparse import issparse
 
 from rstc import RSTC, saot
+from rstc.numerics import nearest
 from rstc.pseudo_labels import initialization, kmeans
 from rstc.pseudo_labels.features import TextFeatures, build_word_features
 from rstc.pseudo_labels.initialization import LabelSearch, find_initial_labels
@@ -113,6 +114,8 @@ def search_labels(folder: Path, processes: ProcessGroup) -> None:
         features = TextFeatures({"embedding": E, "static": static}, words, processes)
         search = LabelSearch.prepare(features, {"static": 1.0, "words": 0.5}, N_TOPICS, SEARCH_SETTINGS, rng)
         results |= {"neighbours": search.neighbours, "points": search.points}
+        with patch.object(nearest, "MAX_EXACT_TEXTS", 200):
+            results["neighbours by index"] = features.find_neighbours(search.mix, search.neighbours.shape[1])
         results |= {start: search.cluster(start) for start in ("kmeans", "linkage")}
         noisy = np.where(np.arange(rows.start, rows.stop) % 4 == 0, 0, task["topics"][rows.start : rows.stop])
         results["crossfit"] = search.improve("before", noisy).labels
@@ -137,13 +140,17 @@ def fit_models(folder: Path, processes: ProcessGroup) -> None:
     task = json.loads((folder / "task.json").read_text())
     rows = row_range(len(task["texts"]), processes)
     texts = task["texts"][rows.start : rows.stop]
-    results = {name: fit_model(texts, settings) for name, settings in task["variants"].items()}
+    # The samples have fewer texts than there are.
+    with patch.object(initialization, "SAMPLE_SIZE", 100), patch.object(kmeans, "SAMPLE_SIZE", 100):
+        results = {name: fit_model(texts, settings) for name, settings in task["variants"].items()}
     (folder / f"{processes.size}-{processes.rank}.json").write_text(json.dumps(results))
 
 
 def fit_model(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
-    model = RSTC(**settings).fit(texts)
+    with count_gathered_rows() as gathered_rows:
+        model = RSTC(**settings).fit(texts)
     return {
+        "max_gathered": max(gathered_rows, default=0),
         "losses": model.losses_,
         "labels": model.labels_.tolist(),
         "b": model.class_distribution_.tolist(),
