@@ -53,11 +53,12 @@ def encoder_without_dropout(tiny_encoder: str, tmp_path_factory: pytest.TempPath
     return str(folder)
 
 
+# One run of k-means: several that find the same clusters number them differently, and rounding decides between them. The
+# same holds for candidates, so those of "saot", whose network depends on the numbers of the first labels, are given.
 SETTINGS = {
     "n_clusters": 4,
     "random_state": 0,
     "batch_size": 32,
-    # One run: several that find the same clusters number them differently, and rounding decides between them.
     "kmeans_starts": 1,
     "dropout": 0.0,
     "training": "always",
@@ -65,7 +66,7 @@ SETTINGS = {
 }
 VARIANTS: dict[str, dict[str, Any]] = {
     "default": {"views": "cutoff@0.2"},
-    "saot": {"labels": "saot", "renewals": 4},
+    "saot": {"labels": "saot", "renewals": 4, "start": "kmeans", "words": 1.0, "static": 1.0},
     "paper": {"preset": "paper", "trainable_layers": 1, "head_start": 0.5, "views": "cutoff@0.2"},
     "moving average": {"contrast_steps": 5, "labels": "ot-average", "renewals": 4},
     "subsample, estimated n_clusters": {"n_clusters": "3-6", "max_fit_texts": 90},
@@ -225,7 +226,8 @@ def test_losses_and_clusters_do_not_depend_on_the_number_of_processes(variant: s
         assert part["weights"] == parts[0]["weights"], "all processes have the same model"
         assert np.array(part["hierarchy"]) == pytest.approx(np.array(single["hierarchy"]), abs=1e-3)
     assert [len(part["labels"]) for part in parts] == [60, 60]
-    assert max(part["max_gathered"] for part in parts) <= 100, "no process gathers all 120 texts"
+    if "max_fit_texts" not in VARIANTS[variant]:  # a subsample is chosen by groups of up to 50,000 gathered texts
+        assert max(part["max_gathered"] for part in parts) <= 100, "no process gathers all 120 texts"
     assert adjusted_rand_score([label for part in parts for label in part["labels"]], single["labels"]) >= 0.99
 
 
