@@ -25,6 +25,7 @@ import numpy as np
 
 from measuring import ResultFile, default_encoder, embed, make_parser, measure_time, score
 from rstc.benchmark.datasets import load
+from rstc.runtime.distributed import process_group_session
 
 N_STEPS, BATCH_SIZE = 30, 200
 N, C = 200_000, 100
@@ -156,7 +157,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:  # this process is one of the ranks
-        measurement = TASKS[options.task](options.data)
+        with process_group_session():  # which is left before the process ends, or a thread of Gloo may abort it
+            measurement = TASKS[options.task](options.data)
         (options.to / f"{os.environ.get('RANK', 0)}.json").write_text(json.dumps(measurement))
         return
     results = ResultFile("distributed", key=("task", "processes"))

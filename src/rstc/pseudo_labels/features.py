@@ -96,7 +96,7 @@ def compute_tfidf(texts: Sequence[str], processes: ProcessGroup = SINGLE_PROCESS
     is_kept = columns >= 0
     counts = counts[:, np.flatnonzero(is_kept)]
     # The weights of scikit-learn's TfidfVectorizer with sublinear_tf.
-    idf = np.log((np.float32(1 + n_texts) / (frequencies + 1)).astype(np.float32)) + 1
+    idf = np.log(np.float32(1 + n_texts) / (frequencies + 1)) + 1  # (V,)
     tfidf = csr_matrix(
         (np.log(counts.data) + 1, columns[is_kept][counts.indices], counts.indptr), (len(texts), len(words))
     )
@@ -154,18 +154,18 @@ def compute_lsa(tfidf: csr_matrix, rng: np.random.Generator, processes: ProcessG
         return np.zeros((tfidf.shape[0], 1), dtype=np.float32)
     seed = int(rng.integers(2**31))
     if not processes.is_single:
-        return _normalize(project_on_singular_vectors(tfidf, dimensions, np.random.default_rng(seed), processes))
+        return _normalize(project_on_singular_vectors(tfidf, dimensions, seed, processes))
     with np.errstate(invalid="ignore"):  # if all texts are the same, it divides by a variance of 0
         return _normalize(TruncatedSVD(dimensions, random_state=seed).fit_transform(tfidf))
 
 
-def project_on_singular_vectors(
-    A: csr_matrix, dimensions: int, rng: np.random.Generator, processes: ProcessGroup
-) -> Floats:
+def project_on_singular_vectors(A: csr_matrix, dimensions: int, seed: int, processes: ProcessGroup) -> Floats:
     """Project the distributed rows of a matrix on its first right singular vectors.
 
     Subspace iteration (Halko, Martinsson and Tropp 2011): Q = orth(A^T A Q), where A^T A Q is a sum over rows, then the
-    eigenvectors of (A Q)^T (A Q), which is another.
+    eigenvectors of (A Q)^T (A Q), which is another. Q starts from the random numbers of scikit-learn's TruncatedSVD and
+    is multiplied as often, so that both find the same vectors, up to their signs and small errors: a subspace that has
+    not converged depends on its start.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ def project_on_singular_vectors(
         Rows of this process.
     dimensions : int
         T, the number of singular vectors.
-    rng : numpy.random.Generator
-        Draws the first Q; the same in all processes.
+    seed : int
+        Seeds the first Q; the same in all processes.
     processes : ProcessGroup
         The processes that the rows are distributed over.
 
@@ -182,14 +182,21 @@ def project_on_singular_vectors(
     -------
     (n, T) array
     """
-    width = min(dimensions + SVD_OVERSAMPLING, A.shape[1])
-    Q = rng.standard_normal((A.shape[1], width), dtype=np.float32)  # (V, width)
-    for _ in range(SVD_ITERATIONS):
+    rows, V = DistributedRows.from_local_count(A.shape[0], processes), A.shape[1]
+    width, random_state = dimensions + SVD_OVERSAMPLING, np.random.RandomState(seed)
+    iterations = SVD_ITERATIONS
+    if rows.n_rows < V:  # scikit-learn iterates on the transpose
+        start = random_state.normal(size=(rows.n_rows, width))[rows.local].astype(np.float32)
+        Q = processes.all_reduce_array(np.asarray(A.T @ start))
+    else:
+        Q = random_state.normal(size=(V, width)).astype(np.float32)
+        iterations += 1  # in scikit-learn, the product with the basis of the columns
+    for _ in range(iterations):
         products = processes.all_reduce_array(np.asarray(A.T @ (A @ Q)))
         # Copied from the first process: libraries of different machines may choose other signs.
-        Q = processes.broadcast_array(np.linalg.qr(products)[0])
-    projected = np.asarray(A @ Q)  # (n, width)
-    gram = processes.all_reduce_array((projected.T @ projected).astype(np.float64))
+        Q = processes.broadcast_array(np.linalg.qr(products)[0])  # (V, width), or (V, V) if that is less
+    projected = np.asarray(A @ Q)
+    gram, width = processes.all_reduce_array((projected.T @ projected).astype(np.float64)), Q.shape[1]
     vectors = processes.run_on_first(lambda: eigh(gram, subset_by_index=(width - dimensions, width - 1))[1])
     return np.asarray(projected @ vectors[:, ::-1].astype(np.float32))
 

@@ -27,7 +27,7 @@ Item = TypeVar("Item")
 Number = TypeVar("Number", bound=np.generic)
 Result = TypeVar("Result")
 
-TIMEOUT = timedelta(hours=2)  # the other processes wait while the first one computes pseudo-labels
+TIMEOUT = timedelta(hours=2)  # the other processes wait while the first one searches a sample or writes files
 _CONNECTION_ERRORS = ("Connection closed", "Connection reset", "Broken pipe", "gloo", "NCCL")
 
 
