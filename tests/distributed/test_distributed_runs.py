@@ -53,8 +53,8 @@ def encoder_without_dropout(tiny_encoder: str, tmp_path_factory: pytest.TempPath
     return str(folder)
 
 
-# One run of k-means: several that find the same clusters number them differently, and rounding decides between them. The
-# same holds for candidates, so those of "saot", whose network depends on the numbers of the first labels, are given.
+# One run of k-means: several that find the same clusters number them differently, and rounding decides between them.
+# The same holds for candidates, so that of "saot", whose network depends on the numbers of the first labels, is given.
 SETTINGS = {
     "n_clusters": 4,
     "random_state": 0,

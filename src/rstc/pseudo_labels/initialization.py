@@ -366,7 +366,7 @@ class LabelSearch:
     def _run_kmeans(self, points: Floats) -> Ints:
         fit = fit_kmeans_with_swaps if self.settings.swaps else fit_kmeans
         processes = self.features.processes
-        return fit(points, self.n_clusters, self.rng, self.settings.kmeans_starts, processes).labels
+        return fit(points, self.n_clusters, self.rng, self.settings.kmeans_starts, processes=processes).labels
 
     def _embed_graph(self) -> Floats | None:
         """Return the points of the spectral start; None if it fails.

@@ -82,8 +82,7 @@ def estimate_n_clusters(
     -------
     ClusterCount
     """
-    low, largest = n_clusters_range
-    max_texts = max(SAMPLE_SIZE, 2 * TEXTS_PER_CLUSTER * (largest or 0))
+    (low, largest), max_texts = n_clusters_range, sample_size(n_clusters_range)
     if len(features) > max_texts:
         features = features.select(np.sort(rng.choice(len(features), max_texts, replace=False)))
     N = len(features)
@@ -92,6 +91,11 @@ def estimate_n_clusters(
     if low >= high:
         return ClusterCount(low, low, high, "weak", (), ())
     return _CandidateSearch.prepare(features, mix, rng).run(low, high, progress)
+
+
+def sample_size(n_clusters_range: tuple[int, int | None]) -> int:
+    """Return the number of texts that are looked at; of more texts, a random sample is drawn."""
+    return max(SAMPLE_SIZE, 2 * TEXTS_PER_CLUSTER * (n_clusters_range[1] or 0))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from rstc.config import Config
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.features import CUSTOM, STATIC, WORDS, build_word_features
-from rstc.pseudo_labels.n_clusters import SAMPLE_SIZE, TEXTS_PER_CLUSTER, estimate_n_clusters
+from rstc.pseudo_labels.n_clusters import estimate_n_clusters, sample_size
 from rstc.representation.embedding_cache import EmbeddingCache
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
 from rstc.representation.hidden_state_cache import HiddenStateCache
@@ -213,8 +213,7 @@ def _estimate_n_clusters(
     counting_rng = rng.spawn(1)[0]
     features = side_features.join(F.normalize(texts.embed(), dim=1))
     # The sample is drawn here as `estimate_n_clusters` draws it, so that no more than that is gathered.
-    max_texts = max(SAMPLE_SIZE, 2 * TEXTS_PER_CLUSTER * (n_clusters_range[1] or 0))
-    sample = features.gather_sample(max_texts, counting_rng)
+    sample = features.gather_sample(sample_size(n_clusters_range), counting_rng)
 
     def estimate() -> ClusterCount:
         assert sample is not None
