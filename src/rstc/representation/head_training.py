@@ -26,6 +26,7 @@ FIT_ACCURACY = 0.995
 FIT_BATCH_SIZE = 500
 FIT_LR = 1e-3
 FIT_PATIENCE = 500  # steps without improvement after which training stops
+MIN_GAIN = 0.001  # of the accuracy that counts as an improvement
 
 
 def warm_up_head(
@@ -106,7 +107,7 @@ def fit_head(
             if step % interval == 0:
                 evaluation = trainer.evaluate()
                 score = -float(evaluation.n_missing) if missing_clusters_only else evaluation.accuracy
-                if score > best_score:
+                if score >= best_score + MIN_GAIN:
                     best_score, best_step = score, step
                 if score >= target or step - best_step >= FIT_PATIENCE:
                     break

@@ -133,12 +133,15 @@ class LabelUpdater:
         return self._source is None
 
     def find_first(self, E: Tensor) -> LabelUpdate:
-        """Find the first labels of texts from their embeddings (n, D), and warm up the cluster head on them."""
+        """Find the first labels of texts from their embeddings (n, D), and warm up the cluster head on them.
+
+        There is no warm-up if the first labels are the last, to which the head is then fitted.
+        """
         config, is_plain_kmeans = self.config, self._settings.is_plain_kmeans and self.partial_labels is None
         initial = self._find_by_plain_kmeans(E) if is_plain_kmeans else self._find_labels(E)
         labels = torch.from_numpy(initial.labels)
         self.eps2 = initial.eps2
-        if config.head_start:
+        if config.head_start and (self.network.encoder.is_trainable or not self.uses_crossfit):
             head, accuracy = self.network.cluster_head, config.head_start
             warm_up_head(head, E, labels, accuracy, config.batch_size, config.head_lr, self.rng, self.processes)
         return LabelUpdate(self.network.predict_embeddings(E), labels, labels, initial.b, _describe(initial))

@@ -30,7 +30,7 @@ logger = logging.getLogger("rstc")
 POOL_FACTOR = 2  # candidates for each text of the subsample
 GROUP_SIZE = 50  # texts in a group, on average
 MAX_GROUPS = 2000
-MAX_FIT_ROWS = 50_000  # texts that the centres of the groups are fitted on
+MAX_FIT_ROWS = 20_000  # texts that the centres of the groups are fitted on
 BLOCK_ROWS = 8192
 
 Ints = NDArray[np.int64]
@@ -230,7 +230,8 @@ def _assign_groups(points: Tensor, n_all: int, rng: np.random.Generator, process
     def fit_centres() -> Tensor:
         assert fit_points is not None
         k = min(max(n_all // GROUP_SIZE, 1), MAX_GROUPS, len(fit_points))
-        kmeans = MiniBatchKMeans(k, random_state=seed, batch_size=4096, n_init=1, max_iter=10).fit(fit_points.numpy())
+        kmeans = MiniBatchKMeans(k, init="random", random_state=seed, batch_size=4096, n_init=1, max_iter=10)
+        kmeans.fit(fit_points.numpy())
         return torch.from_numpy(np.asarray(kmeans.cluster_centers_, dtype=np.float32))
 
     centres = processes.run_on_first(fit_centres)
