@@ -19,7 +19,7 @@ from sklearn.preprocessing import normalize
 from rstc.benchmark.runs import JobOutcome
 from rstc.metrics import evaluate
 from rstc.representation.encoder import Encoder
-from rstc.representation.loading import load_encoder
+from rstc.representation.loading import get_bundled_folder, load_encoder
 from rstc.runtime.environment import describe_machine, package_versions
 
 RESULTS = Path(__file__).parent / "results"
@@ -58,6 +58,15 @@ def make_parser(
 def default_encoder() -> Encoder:
     """Load the bundled encoder as `RSTC` does by default."""
     return load_encoder(None, "mean", 32)
+
+
+def load_sentence_transformer() -> Any:
+    """Load the bundled encoder as plain Sentence-Transformers does, with the same limit of 32 tokens."""
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(get_bundled_folder()), device="cpu", local_files_only=True)
+    model.max_seq_length = 32
+    return model
 
 
 def embed(texts: list[str], encoder: Encoder | None = None) -> np.ndarray:

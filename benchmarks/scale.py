@@ -3,9 +3,13 @@
     python benchmarks/scale.py [--sizes 10000 100000 1000000] [--clusters 50]
 
 The texts imitate search queries: one to five words of the encoder's vocabulary, most of them of the query's topic, and
-one query in twenty is a repetition. Each size is one process, from a CSV file to the run folder. Above `max_fit_texts`
-(100,000) a subsample trains, and the trained model predicts all texts. Rows are written to results/scale.json; sizes
-that are present are skipped.
+one query in twenty is a repetition. Each size is one process, from a CSV file to the run folder, with an empty cache of
+embeddings. Above `max_fit_texts` (100,000) clusters are found in a subsample, and all texts are predicted.
+
+`times_encoding` is the time of the whole command over that of its stage `encode`, in which all texts are tokenised and
+encoded. `passes` is the time of the whole command over that of one `SentenceTransformer.encode` of all texts, which is
+measured on 4,000 of them before and after the command. Rows are written to results/scale.json; sizes that are present
+are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +26,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from measuring import ResultFile, default_encoder, make_parser, run_in_process, score
+from measuring import (
+    ResultFile,
+    default_encoder,
+    load_sentence_transformer,
+    make_parser,
+    measure_time,
+    run_in_process,
+    score,
+)
+
+PLAIN_TEXTS = 4000
 
 
 def make_queries(size: int, n_topics: int) -> pd.DataFrame:
@@ -52,19 +66,32 @@ def write_queries(path: Path, size: int, n_topics: int) -> None:
     make_queries(size, n_topics).to_csv(path, index=False)
 
 
+def measure_plain_encoding(file: Path, out: Path) -> None:
+    """Write the number of texts a second of SentenceTransformer.encode."""
+    texts, model = pd.read_csv(file, nrows=PLAIN_TEXTS).text.astype(str).tolist(), load_sentence_transformer()
+    model.encode(texts[:64])
+    _, seconds = measure_time(lambda: model.encode(texts))
+    out.write_text(str(len(texts) / seconds))
+
+
 def measure(size: int, n_clusters: int) -> dict[str, Any]:
     """Cluster queries by the command line in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        file, out = Path(folder) / "queries.csv", Path(folder) / "run"
-        # In another process, because the peak memory of a child starts at the memory of its parent.
+        file, out, rate = Path(folder) / "queries.csv", Path(folder) / "run", Path(folder) / "rate"
+        # In other processes, because the peak memory of a child starts at the memory of its parent.
         run_in_process(write_queries, file, size, n_clusters)
+        run_in_process(measure_plain_encoding, file, rate)
+        rates = [float(rate.read_text())]
         command = [sys.executable, "-m", "rstc", "cluster", str(file), "-k", str(n_clusters), "--text-column", "text"]
+        environment = os.environ | {"RSTC_CACHE_DIR": str(Path(folder) / "cache")}
         start = time.perf_counter()
-        run = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.DEVNULL)
+        run = subprocess.Popen([*command, "--out", str(out)], stdout=subprocess.DEVNULL, env=environment)
         _, status, usage = os.wait4(run.pid, 0)
         seconds = time.perf_counter() - start
         if status:
             sys.exit(f"rstc cluster failed with status {status}")
+        run_in_process(measure_plain_encoding, file, rate)
+        rates.append(float(rate.read_text()))
         summary = json.loads((out / "summary.json").read_text())
         topics, clusters = pd.read_csv(file).topic, pd.read_csv(out / "clusters.csv", usecols=["cluster"]).cluster
         return {
@@ -72,6 +99,9 @@ def measure(size: int, n_clusters: int) -> dict[str, Any]:
             "trained_on": summary["input"]["trained_on"],
             "seconds": round(seconds, 1),
             "milliseconds_a_text": round(1000 * seconds / size, 3),
+            "times_encoding": round(seconds / summary["seconds"]["encode"], 2),
+            "passes": round(seconds * float(np.mean(rates)) / size, 2),
+            "plain_texts_a_second": [round(texts_a_second) for texts_a_second in rates],
             "peak_memory_gb": round(usage.ru_maxrss * 1024 / 1e9, 2),
             "stages": summary["seconds"],
         } | score(topics, clusters)
