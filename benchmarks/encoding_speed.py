@@ -3,7 +3,8 @@
     python benchmarks/encoding_speed.py --data DIR [--set stackoverflow] [--texts 8000] [--rounds 3]
     python benchmarks/encoding_speed.py --data DIR --backends onnx openvino
 
-The backends need onnx, onnxscript, onnxruntime and openvino. Times are medians from strings to embeddings, with
+The backends need onnx, onnxscript, onnxruntime and openvino. `int8` is our encoder with torch's dynamic quantisation of
+its linear layers to eight bits. Times are medians from strings to embeddings, with
 tokenisation; encoders take turns. The operations of a text are those of its own tokens in the layers' matrix products;
 the limit is the best rate of matrix products, measured in the same run. `equal_labels` is the share of texts whose
 nearest k-means centre is the same as with our embeddings. Rows are written to results/encoding_speed.json.
@@ -14,18 +15,18 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from sentence_transformers import SentenceTransformer
 
-from measuring import ResultFile, compare_times, default_encoder, make_parser
+from measuring import ResultFile, compare_times, default_encoder, load_sentence_transformer, make_parser
 from rstc.benchmark.datasets import read_table
 from rstc.pseudo_labels.kmeans import fit_kmeans
 from rstc.representation.encoder import Encoder
-from rstc.representation.loading import get_bundled_folder
+from rstc.representation.padding import MAX_BATCH_TOKENS, pad_ids, split_into_batches
 
 Embed = Callable[[list[str]], np.ndarray]
 
@@ -66,11 +67,10 @@ class ExportedEncoder:
         tokens = self.encoder.tokenize(texts)
         E = np.empty((len(texts), self.encoder.dim), dtype=np.float32)
         order = np.argsort([len(row) for row in tokens], kind="stable")
-        for piece in self.encoder._pieces(order, tokens):
-            features = self.encoder._padded_ids([tokens[i] for i in piece])
-            mask = features["attention_mask"].numpy()
-            states = self.run(features["input_ids"].numpy(), mask)
-            E[piece] = (states * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
+        for batch in split_into_batches(order, tokens, MAX_BATCH_TOKENS):
+            ids, mask = pad_ids([tokens[i] for i in batch], self.encoder.model.tokenizer.pad_token_id)
+            states = self.run(ids, mask)
+            E[batch] = (states * mask[:, :, None]).sum(1) / mask.sum(1, keepdims=True)
         return E
 
     @staticmethod
@@ -115,6 +115,13 @@ class ExportedEncoder:
         return lambda ids, mask: model([ids, mask])[0]
 
 
+def quantise(encoder: Encoder) -> Encoder:
+    """Return a copy of an encoder whose linear layers compute in eight bits."""
+    quantised = deepcopy(encoder)
+    torch.ao.quantization.quantize_dynamic(quantised.model, {torch.nn.Linear}, dtype=torch.qint8, inplace=True)
+    return quantised
+
+
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--set", default="stackoverflow", help="name of the data set")
@@ -125,10 +132,10 @@ def main() -> None:
     table = read_table(options.set, options.data)
     texts, n_clusters = table.text.tolist()[: options.texts], table.label.nunique()
     encoder = default_encoder()
-    reference = SentenceTransformer(str(get_bundled_folder()), device="cpu", local_files_only=True)
-    reference.max_seq_length = 32
+    reference, int8 = load_sentence_transformer(), quantise(encoder)
     encoders: dict[str, Embed] = {
         "rstc": lambda texts: encoder.embed(encoder.tokenize(texts)).numpy(),
+        "int8": lambda texts: int8.embed(int8.tokenize(texts)).numpy(),
         "SentenceTransformer.encode": lambda texts: reference.encode(texts, show_progress_bar=False),
         **{backend: ExportedEncoder(encoder, backend) for backend in options.backends},
     }
