@@ -12,8 +12,8 @@ rstc, K estimated       without the number of clusters; `count` among its stages
 rstc, training=always   with training of the encoder
 rstc, busy              the default beside a process for each core that computes without a pause
 
-`first_line` and `clusters` are the seconds until the command prints its first line and until clusters.csv is there.
-Rows are written to results/end_to_end.json; rows that are present are skipped.
+`first_line` and `clusters_written` are the seconds until the command prints its first line and until clusters.csv is
+there. Rows are written to results/end_to_end.json; rows that are present are skipped.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def run_command(file: Path, folder: Path, name: str, k: int | None, seed: int, *
         while process.poll() is None:
             if "first_line" not in marks and messages.stat().st_size:
                 marks["first_line"] = round(time.perf_counter() - start, 2)
-            if "clusters" not in marks and (out / "clusters.csv").exists():
-                marks["clusters"] = round(time.perf_counter() - start, 2)
+            if "clusters_written" not in marks and (out / "clusters.csv").exists():
+                marks["clusters_written"] = round(time.perf_counter() - start, 2)
             time.sleep(POLL_SECONDS)
         seconds = time.perf_counter() - start
     if process.returncode:

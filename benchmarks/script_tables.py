@@ -157,39 +157,56 @@ def pot_table() -> str:
 
 
 def end_to_end_table() -> str:
-    columns = [
-        ("method", "{method}"),
-        ("seconds", "{seconds:.0f}"),
-        ("passes", "{passes:.1f}"),
-        ("ACC / NMI", "{acc:.1f} / {nmi:.1f}"),
-        ("clusters", "{clusters}"),
-    ]
-    return format_rows(read("end_to_end")["rows"], columns)
+    """Whole commands in units of one plain encoding pass."""
+    rows = []
+    for row in read("end_to_end")["rows"]:
+        times_idle = f"{row['times_idle']:.1f}" if "times_idle" in row else ""
+        marks = [f"{row[name]:.1f}" if name in row else "" for name in ("first_line", "clusters_written")]
+        texts = f"{DATASETS[row['set']].title}, {row['texts']:,}"
+        scores = f"{row['acc']:.1f} / {row['nmi']:.1f}"
+        rows.append([texts, row["method"], f"{row['seconds']:.1f}", f"{row['passes']:.2f}", times_idle, *marks, scores])
+    titles = ["texts", "method", "seconds", "passes", "times idle", "first line, s", "clusters.csv, s", "ACC / NMI"]
+    return markdown_table(titles, rows)
 
 
 def stages_table() -> str:
-    """Seconds of the stages of a run on StackOverflow, of an earlier version and now."""
-    before = next(row["rstc"]["stages"] for row in read("rstc_vs_kmeans")["rows"] if row["set"] == "stackoverflow")
-    now = next(row["stages"] for row in read("end_to_end")["rows"] if row["method"] == "rstc")
-    stages = {
-        "encode": ["encode"],
-        "start": ["start"],
-        "views and training": ["views", "train"],
-        "label updates": ["renew"],
-    }
-    rows = [
-        [title, *(f"{sum(seconds.get(key, 0) for key in keys):.0f}" for seconds in (before, now))]
-        for title, keys in stages.items()
+    """Seconds of the stages of the default command."""
+    runs = [row for row in read("end_to_end")["rows"] if row["method"] == "rstc"]
+    stages = [stage for stage in runs[-1]["stages"] if any(row["stages"][stage] >= 0.1 for row in runs)]
+    rows = [[stage, *(f"{row['stages'][stage]:.1f}" for row in runs)] for stage in stages]
+    return markdown_table(["stage", *(f"{DATASETS[row['set']].title}, {row['texts']:,}" for row in runs)], rows)
+
+
+def count_table() -> str:
+    """The estimate of the number of clusters in units of one plain encoding pass."""
+    runs = [row for row in read("end_to_end")["rows"] if "count_passes" in row]
+    columns = [("texts", "{texts:,}"), ("seconds", "{seconds:.1f}"), ("passes", "{passes:.2f}")]
+    rows = [{"texts": row["texts"], "seconds": row["stages"]["count"], "passes": row["count_passes"]} for row in runs]
+    return format_rows(rows, columns)
+
+
+def map_table() -> str:
+    columns = [
+        ("set", "{set}"),
+        ("texts", "{texts:,}"),
+        ("method", "{method}"),
+        ("seconds", "{seconds:.1f}"),
+        ("passes", "{passes:.2f}"),
+        ("first call, seconds", "{first_call_seconds:.1f}"),
+        ("trustworthiness", "{trustworthiness:.3f}"),
+        ("same class", "{same_class:.3f}"),
     ]
-    return markdown_table(["stage", "before", "now"], rows)
+    return format_rows(read("map")["rows"], columns)
 
 
 def scale_table() -> str:
     columns = [
         ("texts", "{texts:,}"),
-        ("of which train", "{trained_on:,}"),
+        ("clusters found on", "{trained_on:,}"),
         ("seconds", "{seconds:.0f}"),
-        ("milliseconds a text", "{milliseconds_a_text:.1f}"),
+        ("milliseconds a text", "{milliseconds_a_text:.2f}"),
+        ("times our encoding", "{times_encoding:.2f}"),
+        ("plain passes", "{passes:.2f}"),
         ("peak memory, GB", "{peak_memory_gb:.1f}"),
     ]
     return format_rows(sorted(read("scale")["rows"], key=lambda row: row["texts"]), columns)
@@ -427,10 +444,11 @@ def load_test_table() -> str:
     unchanged = "yes" if crowd["model_unchanged"] else "no"
     rows = [
         ["texts in one stream, rows written", f"{content['texts']:,}, {content['rows_written']:,}"],
-        ["minutes", f"{stream['seconds'] / 60:.0f}"],
+        ["minutes", f"{stream['seconds'] / 60:.1f}"],
+        ["throughput over that of `SentenceTransformer.encode`", f"{stream['times_plain']:.2f}"],
         [
-            "MB in use after a tenth, at the end, at most",
-            join((stream[f"megabytes_{when}"] for when in ("after_a_tenth", "at_the_end", "at_the_most")), "{:,.0f}"),
+            "MB in use in each quarter of the time (mean), and at most",
+            join((*stream["megabytes_by_quarter"], stream["megabytes_at_the_most"]), "{:,.0f}"),
         ],
         [
             f"{crowd['processes']} processes at once on one model: succeeded, different results, model unchanged",
@@ -438,31 +456,6 @@ def load_test_table() -> str:
         ],
     ]
     return markdown_table([f"`{content['command']}`", ""], rows)
-
-
-def load_test_150k_table() -> str:
-    content = read("load_test_150k")
-    stream = content["stream"]
-    quarters = np.array_split([megabytes for _, megabytes in stream["seen"]], 4)
-    rows = [
-        ["texts in one stream, rows written", f"{content['texts']:,}, {content['rows_written']:,}"],
-        [
-            "MB in use in the second, third and last quarter of the time",
-            join((quarter.mean() for quarter in quarters[1:]), "{:,.0f}"),
-        ],
-        ["MB in use at most", f"{stream['megabytes_at_the_most']:,.0f}"],
-    ]
-    return markdown_table([f"`{content['command']}`", ""], rows)
-
-
-def trainable_layers_table() -> str:
-    by_layers = group(read("trainable_layers")["rows"], "layers")
-    datasets = list(dict.fromkeys(row["set"] for rows in by_layers.values() for row in rows))
-    rows = []
-    for layers, runs in by_layers.items():
-        by_dataset = {row["set"]: "{acc:.1f} / {nmi:.1f} ({passes:.1f})".format(**row) for row in runs}
-        rows.append([layers, *(by_dataset.get(name, "not run") for name in datasets)])
-    return markdown_table(["trained layers", *datasets], rows)
 
 
 def views_table() -> str:
@@ -489,8 +482,8 @@ SUITE_TITLES = {
     "umap-kmeans": "UMAP + k-means",
     "bertopic": "BERTopic, `nr_topics` given",
     "saot-clustering": "`SAOTClustering`",
-    "rstc-untrained": "rstc, `training=never`",
     "rstc": "rstc",
+    "rstc-trained": "rstc, `training=always`",
 }
 
 

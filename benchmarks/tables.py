@@ -32,12 +32,13 @@ from paper_tables import (
 from rstc.benchmark.datasets import PAPER_DATASETS, SMALL_DATASETS
 from script_tables import (
     cluster_estimate_table,
+    count_table,
     demo_screen,
     distributed_table,
     encoding_speed_table,
     end_to_end_table,
-    load_test_150k_table,
     load_test_table,
+    map_table,
     n_clusters_table,
     onnx_speed_table,
     other_tools_table,
@@ -50,7 +51,6 @@ from script_tables import (
     subsample_table,
     suite_sets_table,
     suite_table,
-    trainable_layers_table,
     training_step_table,
     transport_memory_table,
     transport_table,
@@ -87,7 +87,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "distributed": distributed_table,
         "cluster_estimate": cluster_estimate_table,
     },
-    "docs/reliability.md": {"load_test": load_test_table, "load_test_150k": load_test_150k_table},
+    "docs/reliability.md": {"load_test": load_test_table},
     "docs/comparison.md": {"other_tools": other_tools_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},
     "docs/performance.md": {
@@ -98,8 +98,9 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "pot": pot_table,
         "end_to_end": end_to_end_table,
         "stages": stages_table,
+        "count": count_table,
+        "map": map_table,
         "scale": scale_table,
-        "trainable_layers": trainable_layers_table,
     },
 }
 
