@@ -21,7 +21,7 @@ def main() -> None:
     name = sys.argv[1] if len(sys.argv) > 1 else str(get_bundled_folder())
     encoder = SentenceTransformer(name, device="cpu")
     # "model" keeps the pooling that the encoder was trained with; one layer is trained on the texts.
-    model = RSTC(3, encoder=encoder, pooling="model", trainable_layers=1, random_state=0).fit(TEXTS)
+    model = RSTC(3, encoder=encoder, pooling="model", training="always", random_state=0).fit(TEXTS)
     print(model.to_frame()[["cluster", "text"]].sort_values("cluster").to_string(index=False))
 
 

@@ -29,7 +29,7 @@ def main() -> None:
     """Cluster the sample with these views, one function for each."""
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
         texts = pd.read_csv(sample)["text"]
-    model = RSTC(10, views=(replace_digits, capitalize), random_state=0).fit(texts)
+    model = RSTC(10, views=(replace_digits, capitalize), training="always", random_state=0).fit(texts)
     print(model.cluster_info_[["name", "size"]])
 
     # A view specification names built-in methods, here one for each view.

@@ -27,6 +27,7 @@ MIN_DOCUMENT_FREQUENCY = 2  # of a word: one that occurs in a single text says n
 LSA_DIMENSIONS = 200
 SVD_OVERSAMPLING, SVD_ITERATIONS = 10, 5  # scikit-learn's defaults
 REDUCED_DIMENSIONS = 128  # of the points that k-means clusters
+BLOCK_ROWS = 8192
 REDUCTION_ROWS = 5000  # whose singular vectors are computed
 
 EMBEDDING = "embedding"
@@ -309,13 +310,19 @@ class TextFeatures:
         used = [(weight, matrix) for weight, matrix in weighted if weight]
         if len(used) == 1:
             return used[0][1]
-        return _normalize(np.hstack([weight * matrix for weight, matrix in used]))
+        points = np.empty((len(self), sum(matrix.shape[1] for _, matrix in used)), dtype=np.float32)
+        end = 0
+        for weight, matrix in used:  # without the copies of a stack, because these are the largest arrays of a run
+            start, end = end, end + matrix.shape[1]
+            np.multiply(matrix, weight, out=points[:, start:end])
+        return np.asarray(normalize(points, copy=False))
 
 
 def sum_over_neighbours(values: Floats, neighbours: Ints, rows: DistributedRows) -> Floats:
     """Sum values over the neighbours of texts.
 
-    One column of neighbours is added at a time, because indexing with all at once would take k times the memory.
+    One column of neighbours is added at a time, and in blocks of texts, because indexing with all at once would take k
+    times the memory.
 
     Parameters
     ----------
@@ -330,9 +337,15 @@ def sum_over_neighbours(values: Floats, neighbours: Ints, rows: DistributedRows)
     -------
     (m, D) array
     """
-    total = rows.fetch(values, neighbours[:, 0])
-    for column in neighbours.T[1:]:
-        total += rows.fetch(values, column)
+    total = np.empty((len(neighbours), values.shape[1]), dtype=values.dtype)
+    # The same number of blocks in all processes, because each fetches from the others.
+    n_blocks = max(1, int(rows.processes.max(-(-len(neighbours) // BLOCK_ROWS))))
+    for block in np.array_split(np.arange(len(neighbours)), n_blocks):
+        own = neighbours[block]
+        block_total = rows.fetch(values, own[:, 0])
+        for column in own.T[1:]:
+            block_total += rows.fetch(values, column)
+        total[block] = block_total
     return total
 
 
