@@ -96,27 +96,29 @@ class EmbeddingCache:
         tokens: Sequence[TokenIds],
         progress: Callable[[int, int], None] | None = None,
         get_states: Callable[[Sequence[TokenIds]], Sequence[HiddenStates]] | None = None,
+        out: Tensor | None = None,
     ) -> Tensor:
         """Return the embeddings (N, D) of tokenised texts; those that are missing are computed and stored.
 
         Parameters
         ----------
-        tokens, progress, get_states
-            As in `Encoder.embed`, for the texts that are missing.
+        tokens, progress, get_states, out
+            As in `Encoder.embed`; texts that are missing are encoded.
         """
-        keys = _digest(tokens)
-        E, is_missing = torch.empty(len(tokens), self._encoder.dim), np.ones(len(tokens), dtype=bool)
+        keys, is_missing = _digest(tokens), np.ones(len(tokens), dtype=bool)
+        E = torch.empty(len(tokens), self._encoder.dim) if out is None else out
         for part in self._open_parts():
             rows = part.find(keys)
             found = np.flatnonzero((rows >= 0) & is_missing)
             if len(found):
-                E[torch.from_numpy(found)] = torch.from_numpy(part.E[rows[found]])
+                for block in np.array_split(found, len(found) // BLOCK_ROWS + 1):
+                    E[torch.from_numpy(block)] = torch.from_numpy(part.E[rows[block]])
                 is_missing[found] = False
                 os.utime(part.folder)
         missing = np.flatnonzero(is_missing)
         logger.info("%d of %d embeddings come from %s", len(tokens) - len(missing), len(tokens), self._folder)
         if len(missing) == len(tokens):  # without a copy
-            E = self._encoder.embed(tokens, progress, get_states)
+            self._encoder.embed(tokens, progress, get_states, E)
         elif len(missing):
             E[torch.from_numpy(missing)] = self._encoder.embed([tokens[i] for i in missing], progress, get_states)
         self._store(keys[missing], E, missing)

@@ -145,6 +145,7 @@ class Encoder(nn.Module):
         tokens: Sequence[TokenIds],
         progress: Callable[[int, int], None] | None = None,
         get_states: Callable[[Sequence[TokenIds]], Sequence[HiddenStates]] | None = None,
+        out: Tensor | None = None,
     ) -> Tensor:
         """Return the embeddings (N, D) of tokenised texts in evaluation mode; equal texts are encoded once.
 
@@ -156,6 +157,8 @@ class Encoder(nn.Module):
             Called with the number of encoded and of all distinct texts.
         get_states : callable, optional
             Returns the hidden states at the split, for example `HiddenStateCache.get`; None: they are computed.
+        out : Tensor of shape (N, D), optional
+            Where the embeddings are written; by default in new memory.
         """
         self.eval()
         distinct_ids: dict[bytes, int] = {}
@@ -166,7 +169,7 @@ class Encoder(nn.Module):
         first_row = np.zeros(len(distinct), dtype=np.int64)  # first row of each distinct text
         first_row[inverse[::-1]] = np.arange(len(tokens))[::-1]
         order = sort_by_length(distinct)
-        E = torch.empty(len(tokens), self.dim)
+        E = torch.empty(len(tokens), self.dim) if out is None else out
         for start in range(0, len(order), CHUNK_TEXTS):
             chunk = order[start : start + CHUNK_TEXTS]
             texts = [distinct[i] for i in chunk]

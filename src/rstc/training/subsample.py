@@ -16,7 +16,6 @@ import torch
 from numpy.typing import NDArray
 from sklearn.cluster import MiniBatchKMeans
 from torch import Tensor
-from torch.nn import functional as F
 
 from rstc.errors import InputError
 from rstc.pseudo_labels.constraints import UNLABELLED
@@ -174,7 +173,9 @@ def draw_subsample(
     total = sum(processes.gather_objects(len(texts)))
     pool = np.sort(rng.choice(total, size=min(POOL_FACTOR * max_texts, total), replace=False))
     local_pool = local_rows(pool, len(texts), processes)
-    local_groups = _assign_groups(F.normalize(E[local_pool], dim=1), len(pool), rng, processes)
+    points = E[local_pool]
+    points /= points.norm(dim=1, keepdim=True).clamp(min=1e-12)  # in place, because the pool is large
+    local_groups = _assign_groups(points, len(pool), rng, processes)
     groups = processes.gather_rows(torch.from_numpy(local_groups))
     chosen = pool[processes.run_on_first(lambda: spread_over_groups(groups.numpy(), max_texts, rng))]  # type: ignore[union-attr]
     processes.sync_generator(rng)

@@ -12,7 +12,10 @@ from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.hidden_state_cache import HiddenStateCache
 from rstc.representation.optimizer import NonFiniteError
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+from rstc.runtime.large_matrix import LargeMatrix
 from rstc.runtime.progress import Progress
+
+BLOCK_ROWS = 65_536
 
 
 class EncodedTexts:
@@ -59,10 +62,13 @@ class EncodedTexts:
         if self._untrained_E is None:
             embed = self._embedding_cache.embed if self._embedding_cache else self.encoder.embed
             with self.progress.stage("encode"):
-                E = embed(self.tokens, self.progress.advance, cache.get if cache else None)
-                if self.processes.max(float(not E.isfinite().all())):
+                matrix = LargeMatrix(len(self.tokens), self.encoder.dim)
+                embed(self.tokens, self.progress.advance, cache.get if cache else None, matrix.open())
+                E = matrix.open()
+                is_finite = all(block.isfinite().all() for block in E.split(BLOCK_ROWS))
+                if self.processes.max(float(not is_finite)):
                     raise InputError("the encoder returns embeddings that are not finite for some texts")
-                self._untrained_E = E
+                self._untrained_E = matrix.open()
         return self._untrained_E
 
     def release_untrained(self) -> None:
