@@ -15,12 +15,12 @@ from rstc.runtime.large_matrix import LargeMatrix
 def test_values_are_those_that_were_written(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_matrix, "MAX_BYTES_IN_MEMORY", limit)
     matrix = LargeMatrix(5, 3)
-    matrix.open()[[0, 4]] = torch.arange(6.0).reshape(2, 3)
-    again = matrix.open()
-    assert (matrix._file is None) == (limit > 0)
-    assert again[[0, 4]].tolist() == [[0, 1, 2], [3, 4, 5]]
+    matrix.values[[0, 4]] = torch.arange(6.0).reshape(2, 3)
+    matrix.release_pages()
+    assert (matrix._mapping is None) == (limit > 0)
+    values = matrix.values
     del matrix
-    assert again[4].tolist() == [3, 4, 5], "the mapping outlives the object"
+    assert values[[0, 4]].tolist() == [[0, 1, 2], [3, 4, 5]], "the mapping outlives the object"
 
 
 def test_without_room_on_the_disk_it_is_held_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,5 +30,5 @@ def test_without_room_on_the_disk_it_is_held_in_memory(monkeypatch: pytest.Monke
     monkeypatch.setattr(large_matrix, "MAX_BYTES_IN_MEMORY", 0)
     monkeypatch.setattr(os, "posix_fallocate", fail)
     matrix = LargeMatrix(2, 2)
-    matrix.open()[:] = 1
-    assert matrix.open().sum() == 4
+    matrix.values[:] = 1
+    assert matrix.values.sum() == 4

@@ -164,6 +164,10 @@ class LabelUpdater:
         self.processes.sync_generator(self.rng)
         return clustering
 
+    def release_features(self) -> None:
+        """Release the feature sets beside the embedding, after the last label update."""
+        self._side_features = SideFeatures({}, None, self.processes)
+
     def state_dict(self) -> dict[str, Any]:
         """Return the state that later label updates depend on; in the first process, with the labels of all."""
         fixed_labels = None
@@ -206,9 +210,10 @@ class LabelUpdater:
 
     def _update_by_crossfit(self, labels: Tensor, prediction: Prediction) -> LabelUpdate:
         """Find labels in the learned space, number them like the clusters, and fit the cluster head to them."""
+        # In a fixed space the labels are the previous ones, and the head need not have been fitted to them before.
+        clusters = (labels if self._fixed_labels else prediction.clusters).numpy()
         crossfit = self._find_labels(prediction.E, labels)
         n_classes = 0 if self.partial_labels is None else int(self.partial_labels.max()) + 1
-        clusters = prediction.clusters.numpy()
         cluster_of_label = match_labels(crossfit.labels, clusters, self.n_clusters, n_classes, self.processes)
         new_labels, b = torch.from_numpy(cluster_of_label[crossfit.labels]), np.empty_like(crossfit.b)
         b[cluster_of_label] = crossfit.b

@@ -135,6 +135,7 @@ def choose_training_texts(
     E = encoded.embed_untrained()
     with progress.stage("sample"):
         rows = draw_subsample(texts, E, inputs.min_clusters, max_texts, sampling_rng, processes)
+        encoded.release_pages()
     if inputs.partial_labels is not None:
         rows = np.union1d(rows, np.flatnonzero(inputs.partial_labels != UNLABELLED))
     return Subsample.from_rows(rows, len(texts), processes)

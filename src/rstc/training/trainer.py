@@ -342,6 +342,7 @@ class Trainer:
         """Predict all texts, number the clusters by size, the largest first, and break ties."""
         parts, progress, n_clusters = self.parts, self.progress, network.cluster_head.n_clusters
         parts.texts.release_cache()
+        parts.label_updater.release_features()
         if parts.subsample.is_proper:
             E = parts.texts.embed_all(self.state.step)
             with progress.stage("predict"):

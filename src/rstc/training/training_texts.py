@@ -45,7 +45,7 @@ class EncodedTexts:
     ) -> None:
         self.encoder, self.tokens, self._embedding_cache = encoder, tokens, embedding_cache
         self.processes, self.progress = processes, progress or Progress()
-        self._untrained_E: Tensor | None = None
+        self._untrained: LargeMatrix | None = None
 
     def embed_untrained(self, cache: HiddenStateCache | None = None) -> Tensor:
         """Embed all texts by the untrained encoder, once.
@@ -59,21 +59,26 @@ class EncodedTexts:
         -------
         Tensor of shape (N, D)
         """
-        if self._untrained_E is None:
+        if self._untrained is None:
             embed = self._embedding_cache.embed if self._embedding_cache else self.encoder.embed
             with self.progress.stage("encode"):
                 matrix = LargeMatrix(len(self.tokens), self.encoder.dim)
-                embed(self.tokens, self.progress.advance, cache.get if cache else None, matrix.open())
-                E = matrix.open()
-                is_finite = all(block.isfinite().all() for block in E.split(BLOCK_ROWS))
+                embed(self.tokens, self.progress.advance, cache.get if cache else None, matrix.values)
+                is_finite = all(block.isfinite().all() for block in matrix.values.split(BLOCK_ROWS))
                 if self.processes.max(float(not is_finite)):
                     raise InputError("the encoder returns embeddings that are not finite for some texts")
-                self._untrained_E = matrix.open()
-        return self._untrained_E
+                self._untrained = matrix
+            self.release_pages()
+        return self._untrained.values
+
+    def release_pages(self) -> None:
+        """Drop the untrained embeddings from memory if they lie in a file; labels are found on a part of them."""
+        if self._untrained is not None:
+            self._untrained.release_pages()
 
     def release_untrained(self) -> None:
         """Release the embeddings by the untrained encoder, which a trained encoder makes obsolete."""
-        self._untrained_E = None
+        self._untrained = None
 
 
 class TrainingTexts:
@@ -126,7 +131,9 @@ class TrainingTexts:
         if step == 0 or not self.encoder.is_trainable:
             if self._rows is None:
                 return texts.embed_untrained(self.cache)
-            return texts.embed_untrained()[self._rows]
+            E = texts.embed_untrained()[self._rows]
+            texts.release_pages()
+            return E
         texts.release_untrained()
         with texts.progress.stage(stage):
             E = self.encoder.embed(self.tokens, texts.progress.advance, self.cache.get if self.cache else None)
