@@ -1,6 +1,7 @@
 """Memory of `rstc predict` on a stream of a million texts, and eight such processes at once on one model folder.
 
     python benchmarks/load_test.py [--texts 1000000] [--processes 8] [--name load_test]
+    python benchmarks/load_test.py --texts 100000 --processes 0 --name predict_speed
 
 Texts are those of scale.py. A model is fitted to 2,000 of them. Then eight processes (0: none) predict 5,000 each at
 the same time, and one process predicts all texts in one stream, its memory read every second. `times_plain` is its

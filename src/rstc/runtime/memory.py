@@ -13,13 +13,13 @@ CGROUP = Path("/sys/fs/cgroup")  # present in a container
 GB = 1e9
 
 # Measured at the peak of runs of 10,000 to 1,000,000 texts (benchmarks/scale.py), rounded up.
-_LIBRARY_BYTES = 0.6 * GB
+_LIBRARY_BYTES = 0.8 * GB
 _BYTES_PER_TEXT = 450  # the row, the string object and the token objects of a text, without its characters
-_COPIES_PER_TEXT = 2  # of the final embedding and prediction
+_COPIES_OF_PREDICTIONS = 2  # log P and P of all texts
 _COPIES_PER_FIT_TEXT = 3  # of embeddings, features and predictions while pseudo-labels are computed
 _COPIES_OF_WEIGHTS = 4  # the weights, their gradients and Adam's two moments
 _CHARACTERS_PER_TOKEN = 4
-_WORD_FEATURES_DIM = 200
+_SIDE_FEATURES_DIM = 200 + 256  # words reduced by LSA, and static vectors
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class MemoryEstimate:
     @property
     def prediction_bytes(self) -> float:
         """Bytes for the texts, their embeddings and their predictions."""
-        results = _COPIES_PER_TEXT * 4 * (self.dim + self.n_clusters)
+        results = 4 * (self.dim + _COPIES_OF_PREDICTIONS * self.n_clusters)
         return 2 * self.n_characters + self.n_texts * (_BYTES_PER_TEXT + results)
 
     @property
@@ -66,7 +66,7 @@ class MemoryEstimate:
         """Bytes for the cache of hidden states and for computing pseudo-labels."""
         tokens = min(self.max_tokens, self.n_characters / max(self.n_texts, 1) / _CHARACTERS_PER_TOKEN + 2)
         cached = min(self.cache_bytes, self.n_fit_texts * tokens * self.dim * 2)
-        features = 4 * (self.dim + _WORD_FEATURES_DIM) + 8 * self.n_clusters
+        features = 4 * (self.dim + _SIDE_FEATURES_DIM) + 8 * self.n_clusters
         return cached + self.n_fit_texts * _COPIES_PER_FIT_TEXT * features
 
     @property

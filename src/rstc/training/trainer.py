@@ -343,17 +343,18 @@ class Trainer:
         parts, progress, n_clusters = self.parts, self.progress, network.cluster_head.n_clusters
         parts.texts.release_cache()
         parts.label_updater.release_features()
+        E, clusters = prediction.E, prediction.clusters
         if parts.subsample.is_proper:
             E = parts.texts.embed_all(self.state.step)
             with progress.stage("predict"):
-                prediction = network.predict_embeddings(E)
-        sizes = self.processes.all_reduce(prediction.clusters.bincount(minlength=n_clusters))
+                clusters = network.predict_embeddings(E).clusters
+        sizes = self.processes.all_reduce(clusters.bincount(minlength=n_clusters))
         order = torch.arange(n_clusters)
         if parts.warm_start_labels is None:
             order = sizes.argsort(descending=True, stable=True)
         network.cluster_head.reorder(order)
         with progress.stage("predict"):
-            final = network.break_ties(parts.texts.all_texts.tokens, network.predict_embeddings(prediction.E))
+            final = network.break_ties(parts.texts.all_texts.tokens, network.predict_embeddings(E))
         b = outcome.b[order.numpy()]
         if parts.subsample.is_proper:  # rare texts are over-represented in it
             b = (sizes[order].double() / sizes.sum()).numpy()
