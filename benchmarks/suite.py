@@ -109,7 +109,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     results = ResultFile("suite", ("dataset", "variant", "method", "seed"), packages=("umap-learn", "bertopic"))
-    encoder, embeddings = default_encoder(), {}
+    encoder = default_encoder()
     for seed in range(options.seeds):
         for variant in options.variants:
             for name in options.datasets:
@@ -121,10 +121,9 @@ def main() -> None:
                 if not missing:
                     continue
                 table = read_set(options.data, name)
-                if name not in embeddings:
-                    embeddings[name] = embed(table["text"].tolist(), encoder)
                 rows = sample_rows(table["label"].to_numpy(), variant, seed)
-                texts, labels, E = table["text"][rows].tolist(), table["label"][rows].tolist(), embeddings[name][rows]
+                texts, labels = table["text"][rows].tolist(), table["label"][rows].tolist()
+                E = embed(texts, encoder)
                 for method in missing:
                     start = time.perf_counter()
                     found = METHODS[method](texts, E, len(set(labels)), seed)
