@@ -125,7 +125,7 @@ def print_outcome(outcome: JobOutcome) -> None:
 def describe_run(*packages: str) -> dict[str, Any]:
     """Return the command, the versions (of some packages as well) and the machine of this measurement."""
     options = [
-        "DIR" if option in ("--data", "--keep") else argument
+        "DIR" if option in ("--data", "--keep", "--pictures") else argument
         for option, argument in zip(sys.argv, sys.argv[1:], strict=False)
     ]
     return {
