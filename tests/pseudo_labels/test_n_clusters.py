@@ -15,7 +15,7 @@ from rstc import RSTC
 from rstc.pipelines.cluster import cluster_file
 from rstc.pseudo_labels.cluster_count import Candidate, ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.features import TextFeatures
-from rstc.pseudo_labels.n_clusters import _choose_count, _rank_peaks, estimate_n_clusters, squared_silhouette
+from rstc.pseudo_labels.n_clusters import _choose_count, _rank_peaks, estimate_n_clusters, squared_silhouettes
 
 
 def make_blobs(sizes: list[int], spread: float = 0.05, seed: int = 0) -> np.ndarray:
@@ -109,10 +109,12 @@ def test_files_hold_the_estimate_by_the_keys_of_0_1_0(
 def test_silhouette_agrees_with_a_case_computed_by_hand() -> None:
     points = np.array([[0.0], [2.0], [4.0]], dtype=np.float32)
     # Squared distances: of 0 to 2 it is 4, to 4 it is 16; of 2 to 0 it is 4, to 4 it is 4; 4 is alone in its cluster.
-    assert squared_silhouette(points, np.array([0, 0, 1])) == pytest.approx((12 / 16 + 0 + 0) / 3)
+    assert squared_silhouettes(points, np.array([0, 0, 1])).mean() == pytest.approx((12 / 16 + 0 + 0) / 3)
 
 
 def test_silhouette_agrees_with_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     points, labels = rng.standard_normal((60, 5)).astype(np.float32), np.arange(60) % 4
-    assert squared_silhouette(points, labels) == pytest.approx(silhouette_score(points, labels, metric="sqeuclidean"))
+    assert squared_silhouettes(points, labels).mean() == pytest.approx(
+        silhouette_score(points, labels, metric="sqeuclidean")
+    )

@@ -127,6 +127,44 @@ def crossfit(
     return CrossFitResult(labels, transport, agreement, accuracy)
 
 
+@dataclass(frozen=True)
+class TextClassifier:
+    """Classes of texts from all feature sets: LDA on the dense ones, naive Bayes on words.
+
+    Attributes
+    ----------
+    lda : dict of (weights, bias)
+        Weights (D, C) and bias (C,) for each dense feature set.
+    log_likelihoods : (V, C) array or None
+        Log-likelihoods of words; None without words.
+    """
+
+    lda: dict[str, tuple[Floats, Floats]]
+    log_likelihoods: Floats | None
+
+    @classmethod
+    def fit(cls, features: TextFeatures, rows: Ints, Q: Floats) -> TextClassifier:
+        """Fit the models to some texts of a single process, given by their rows (n,) and soft labels Q (n, C)."""
+        sizes, lda = Q.sum(0, dtype=np.float64), {}
+        for name, matrix in features.dense.items():
+            X = matrix[rows]
+            scatter, sums = (X.T @ X).astype(np.float64), (Q.T @ X).astype(np.float64)
+            lda[name] = fit_shrunk_lda(len(rows), sizes, sums, scatter)
+        if features.words is None:
+            return cls(lda, None)
+        return cls(lda, fit_naive_bayes(np.asarray(features.words.tfidf[rows].T @ Q)))
+
+    def predict(self, features: TextFeatures, rows: Ints | slice) -> Floats:
+        """Return the class probabilities of some texts, (n, C)."""
+        logits: Floats | float = 0.0
+        for name, (weights, bias) in self.lda.items():
+            weight = EMBEDDING_WEIGHT if name == EMBEDDING else OTHER_DENSE_WEIGHT
+            logits = logits + weight * (features.dense[name][rows] @ weights - bias)
+        if features.words and self.log_likelihoods is not None:
+            logits = logits + WORD_WEIGHT * log_softmax(features.words.tfidf[rows] @ self.log_likelihoods, axis=1)
+        return np.asarray(softmax(logits, axis=1))
+
+
 def predict_out_of_fold(features: TextFeatures, neighbours: Ints | None, Q: Floats, folds: Ints) -> Floats:
     """Predict each text's class with models that were fitted to the other folds.
 
@@ -147,22 +185,17 @@ def predict_out_of_fold(features: TextFeatures, neighbours: Ints | None, Q: Floa
         Class probabilities; no row depends on the labels of its text's fold.
     """
     P, processes = np.empty_like(Q), features.processes
-    models = {name: fit_lda_per_fold(matrix, Q, folds, processes=processes) for name, matrix in features.dense.items()}
+    lda = {name: fit_lda_per_fold(matrix, Q, folds, processes=processes) for name, matrix in features.dense.items()}
     naive_bayes = fit_naive_bayes_per_fold(features.words.tfidf, Q, folds, processes) if features.words else None
     predictions = np.empty_like(Q)
     for fold, rows in enumerate(split_rows(folds)):
+        classifier = TextClassifier(
+            {name: models[fold] for name, models in lda.items()}, naive_bayes[fold] if naive_bayes else None
+        )
         # Neighbours in other folds are predicted by this fold's models, too, because the models of their own folds were
         # fitted to the labels of these rows.
         needed = rows if neighbours is None else features.rows.find_requested(neighbours[rows])
-        logits = np.zeros((len(needed), Q.shape[1]), dtype=np.float32)
-        for name, matrix in features.dense.items():
-            weights, bias = models[name][fold]
-            logits += (EMBEDDING_WEIGHT if name == EMBEDDING else OTHER_DENSE_WEIGHT) * (
-                matrix[needed] @ weights - bias
-            )
-        if features.words and naive_bayes:
-            logits += WORD_WEIGHT * log_softmax(features.words.tfidf[needed] @ naive_bayes[fold], axis=1)
-        predictions[needed] = softmax(logits, axis=1)
+        predictions[needed] = classifier.predict(features, needed)
         P[rows] = predictions[rows]
         if neighbours is not None:
             P[rows] *= 1 - NEIGHBOUR_WEIGHT
@@ -275,11 +308,13 @@ def fit_naive_bayes_per_fold(
     """Fit naive Bayes without each fold, on the texts of all processes: the log-likelihoods of words, (V, C)."""
     counts = [processes.all_reduce_array(np.asarray(tfidf[rows].T @ Q[rows])) for rows in split_rows(folds)]  # (V, C)
     total = sum(counts)
-    log_likelihoods = []
-    for fold_counts in counts:
-        smoothed = np.maximum(total - fold_counts, 0) + WORD_SMOOTHING
-        log_likelihoods.append(np.log(smoothed / smoothed.sum(0)))
-    return log_likelihoods
+    return [fit_naive_bayes(np.maximum(total - fold_counts, 0)) for fold_counts in counts]
+
+
+def fit_naive_bayes(counts: Floats) -> Floats:
+    """Return the log-likelihoods of words in each class, (V, C), from their summed weights (V, C)."""
+    smoothed = counts + WORD_SMOOTHING
+    return np.asarray(np.log(smoothed / smoothed.sum(0)))
 
 
 def split_rows(folds: Ints) -> list[Ints]:

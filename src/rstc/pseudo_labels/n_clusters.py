@@ -50,6 +50,8 @@ SCORE_NOISE = 0.03  # typical variation of the sum between samples
 CLEAR_PROMINENCE = 4 * SCORE_NOISE
 FAIR_PROMINENCE = 2 * SCORE_NOISE
 MAX_RUNNERS_UP = 3
+CHECK_RATIO = 3  # between a given number and those that it is compared with
+CHECK_SAMPLE_SIZE = 2_000  # texts on which a given number is compared with others
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -98,6 +100,40 @@ def sample_size(n_clusters_range: tuple[int, int | None]) -> int:
     return max(SAMPLE_SIZE, 2 * TEXTS_PER_CLUSTER * (n_clusters_range[1] or 0))
 
 
+def suggest_other_n_clusters(features: TextFeatures, mix: Mix, n_clusters: int, rng: np.random.Generator) -> int | None:
+    """Return a number of clusters that the texts support clearly better than the given one; None if there is none.
+
+    Only a third and three times the given number are compared with it, which takes a fraction of an estimate. The
+    result therefore says in which direction to look, not which number is right.
+
+    Parameters
+    ----------
+    features : TextFeatures
+        The feature sets of the texts; the embedding has rows of length one.
+    mix : mapping of str to float
+        Weight of each feature set beside the embedding.
+    n_clusters : int
+        The given number.
+    rng : numpy.random.Generator
+        Draws the sample and the halves, and seeds k-means.
+
+    Returns
+    -------
+    int or None
+    """
+    if len(features) > CHECK_SAMPLE_SIZE:
+        features = features.select(np.sort(rng.choice(len(features), CHECK_SAMPLE_SIZE, replace=False)))
+    largest = len(features) // TEXTS_PER_CLUSTER
+    others = [
+        number for number in (round(n_clusters / CHECK_RATIO), CHECK_RATIO * n_clusters) if 2 <= number <= largest
+    ]
+    if not others or not 2 <= n_clusters <= len(features) // 2:
+        return None
+    scored = _CandidateSearch.prepare(features, mix, rng).score_all([n_clusters, *others])
+    best = max(others, key=lambda number: scored[number].score)
+    return best if scored[best].score >= scored[n_clusters].score + CLEAR_PROMINENCE else None
+
+
 @dataclass(frozen=True)
 class _CandidateSearch:
     """Scores candidates on points (N, D), their neighbours (N, k) and splits of the points into halves."""
@@ -143,7 +179,7 @@ class _CandidateSearch:
             for split in self.splits[: _count_splits(n_clusters)]
         ]
         nmi = neighbour_nmi(labels, self.neighbours)
-        silhouette, stability = squared_silhouette(self.points, labels), float(np.mean(agreements))
+        silhouette, stability = float(squared_silhouettes(self.points, labels).mean()), float(np.mean(agreements))
         message = "%d clusters: neighbour NMI %.3f, silhouette %.3f, stability %.3f"
         logger.info(message, n_clusters, nmi, silhouette, stability)
         return Candidate(n_clusters, nmi, silhouette, stability)
@@ -161,8 +197,8 @@ def _cluster(points: Floats, n_clusters: int, rng: np.random.Generator) -> Clust
     return fit_kmeans_with_swaps(points, n_clusters, rng, starts=1, max_trials=SWAP_TRIALS)
 
 
-def squared_silhouette(points: Floats, labels: Ints) -> float:
-    """Compute the mean silhouette with mean squared distances.
+def squared_silhouettes(points: Floats, labels: Ints) -> NDArray[np.float64]:
+    """Compute the silhouette of each point with mean squared distances.
 
     Unlike scikit-learn's `silhouette_score`, which compares all pairs, it takes O(N C): the mean squared distance of a
     point to a cluster follows from the cluster's mean and mean square. A cluster of one point counts as 0.
@@ -176,10 +212,11 @@ def squared_silhouette(points: Floats, labels: Ints) -> float:
 
     Returns
     -------
-    float
+    (N,) array
         From -1 to 1.
 
-    >>> squared_silhouette(np.array([[0.0], [0.1], [5.0], [5.1]], dtype=np.float32), np.array([0, 0, 1, 1])) > 0.99
+    >>> points = np.array([[0.0], [0.1], [5.0], [5.1]], dtype=np.float32)
+    >>> bool(squared_silhouettes(points, np.array([0, 0, 1, 1])).min() > 0.99)
     True
     """
     C = int(labels.max()) + 1
@@ -197,7 +234,7 @@ def squared_silhouette(points: Floats, labels: Ints) -> float:
     distances[rows, labels] = np.inf
     nearest_other = distances.min(1)
     silhouette = (nearest_other - own) / np.maximum(np.maximum(nearest_other, own), 1e-12)
-    return float(np.where(sizes[labels] > 1, silhouette, 0.0).mean())
+    return np.asarray(np.where(sizes[labels] > 1, silhouette, 0.0))
 
 
 def _count_splits(n_clusters: int) -> int:

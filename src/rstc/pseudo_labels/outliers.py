@@ -30,31 +30,76 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from rstc.errors import InputError
+from rstc.pseudo_labels.mahalanobis import ClusterDistances, fit_cluster_distances
 
 N_WORD_HASHES = 2**17  # few words share a hash
 MAX_CHARACTERS = 5_000  # of a text that are searched for words
-SHRINKAGE = 0.1  # of the covariance towards a sphere: directions of almost no variance are unreliable
-PRIOR_TEXTS = 3  # texts at the mean of all that are added to each cluster when its mean is fitted
 INLIER_QUANTILE = 0.7  # of all scores, at which the scale is measured: lower scores are almost all of inliers
 COUNT_QUANTILE = 0.9  # of inlier scores, above which the excess is counted
 FLAG_QUANTILE = 0.98  # of inlier scores, below which no text is flagged
 N_FOLDS = 5
-BLOCK_ROWS = 8_192
-
-# Names of the arrays in saved models, by the names of the fields.
-DISK_KEYS = {
-    "whitening": "axes",
-    "centres": "centres",
-    "word_rarity": "rarity",
-    "median": "middle",
-    "spread": "spread",
-    "flagged_texts": "aside",
-    "threshold": "cut",
-    "expected_outlier_share": "left",
-}
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OutlierScorer:
+    """How unusual texts are, by their embeddings and words.
+
+    Attributes
+    ----------
+    distances : ClusterDistances
+        Mahalanobis distances to the cluster means.
+    word_rarity : (N_WORD_HASHES,) array
+        Rarity of each word hash.
+    median, spread : (2,) array
+        Median and spread of distance and rarity; a measure of spread 0 is ignored.
+    """
+
+    distances: ClusterDistances
+    word_rarity: Floats
+    median: Doubles
+    spread: Doubles
+
+    def score(self, E: Floats, texts: Sequence[str]) -> Doubles:
+        """Score texts by their embeddings (N, D) and words; 0 for a quarter of the inliers, above 2 for 5 percent."""
+        rarities = _mean_rarity(_extract_words(texts), self.word_rarity)
+        measures = np.stack([_log_nearest(E, self.distances), rarities], axis=1)
+        return _combine_measures(measures, self.median, self.spread)
+
+
+def fit_outlier_scorer(E: Floats, labels: NDArray[np.int64], texts: Sequence[str]) -> tuple[OutlierScorer, Doubles]:
+    """Fit an outlier scorer to clustered texts, which may include outliers.
+
+    Parameters
+    ----------
+    E : (N, D) array
+        Embeddings.
+    labels : (N,) array
+        Cluster of each text, also of outliers.
+    texts : sequence of str
+        The texts.
+
+    Returns
+    -------
+    scorer : OutlierScorer
+        For new texts.
+    scores : (N,) array
+        Out-of-fold scores of these texts.
+    """
+    U, words = np.asarray(normalize(E), dtype=np.float32), _extract_words(texts)
+    measures = np.empty((len(E), 2))
+    folds = np.random.default_rng(0).integers(N_FOLDS, size=len(E))
+    for fold in range(N_FOLDS):
+        test, train = folds == fold, folds != fold
+        if test.any() and train.any():
+            measures[test, 0] = _log_nearest(E[test], fit_cluster_distances(U[train], labels[train]))
+            measures[test, 1] = _mean_rarity(words[test], _fit_word_rarity(words[train]))
+    median, upper = np.nan_to_num(np.nanquantile(measures, [0.5, norm.cdf(1)], axis=0))
+    spread = upper - median
+    scorer = OutlierScorer(fit_cluster_distances(U, labels), _fit_word_rarity(words), median, spread)
+    return scorer, _combine_measures(measures, median, spread)
 
 
 @dataclass(frozen=True)
@@ -63,14 +108,8 @@ class OutlierDetector:
 
     Attributes
     ----------
-    whitening : (D, D) array
-        Maps embeddings to a space in which Euclidean distance is the Mahalanobis distance.
-    centres : (C, D) array
-        Cluster means in that space.
-    word_rarity : (N_WORD_HASHES,) array
-        Rarity of each word hash.
-    median, spread : (2,) array
-        Median and spread of distance and rarity; a measure of spread 0 is ignored.
+    scorer : OutlierScorer
+        How unusual texts are.
     flagged_texts : (n,) array
         Sorted hashes of the training texts that are outliers; equal texts are outliers, too.
     threshold : float
@@ -79,11 +118,7 @@ class OutlierDetector:
         Expected share of outliers among the texts that are not flagged.
     """
 
-    whitening: Floats
-    centres: Floats
-    word_rarity: Floats
-    median: Doubles
-    spread: Doubles
+    scorer: OutlierScorer
     flagged_texts: NDArray[np.uint64]
     threshold: float
     expected_outlier_share: float
@@ -102,27 +137,45 @@ class OutlierDetector:
 
     def outlier_score(self, E: Floats, texts: Sequence[str]) -> Doubles:
         """Score texts by their embeddings (N, D) and words; 0 for a quarter of the inliers, above 2 for 5 percent."""
-        distances = _log_distances(E, self.whitening, self.centres)
-        rarities = _mean_rarity(_extract_words(texts), self.word_rarity)
-        return _combine_measures(np.stack([distances, rarities], axis=1), self.median, self.spread)
+        return self.scorer.score(E, texts)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of a saved model."""
-        return {key: np.array(getattr(self, name), order="C") for name, key in DISK_KEYS.items()}
+        arrays = scorer_to_arrays(self.scorer) | {
+            "aside": self.flagged_texts,
+            "cut": np.array(self.threshold),
+            "left": np.array(self.expected_outlier_share),
+        }
+        return {key: np.array(value, order="C") for key, value in arrays.items()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], dim: int) -> OutlierDetector:
         """Restore a detector for embeddings of `dim` dimensions from the arrays of a saved model."""
-        shapes = {"axes": (dim, dim), "rarity": (N_WORD_HASHES,), "middle": (2,), "spread": (2,), "cut": (), "left": ()}
-        has_shapes = set(arrays) == set(DISK_KEYS.values()) and all(
-            arrays[key].shape == shape for key, shape in shapes.items()
-        )
-        if not has_shapes or arrays["aside"].ndim != 1 or arrays["centres"].shape[1:] != (dim,):
+        scorer = scorer_from_arrays(arrays, dim)
+        keys = {*SCORER_KEYS, "aside", "cut", "left"}
+        if set(arrays) != keys or arrays["aside"].ndim != 1 or arrays["cut"].shape or arrays["left"].shape:
             raise InputError(f"the outlier detector does not fit embeddings of {dim} dimensions")
-        values: dict[str, Any] = {name: arrays[key] for name, key in DISK_KEYS.items()}
-        for name in ("threshold", "expected_outlier_share"):
-            values[name] = float(values[name])
-        return cls(**values)
+        return cls(scorer, arrays["aside"], float(arrays["cut"]), float(arrays["left"]))
+
+
+SCORER_KEYS = ("axes", "centres", "rarity", "middle", "spread")  # of the arrays in saved models
+
+
+def scorer_to_arrays(scorer: OutlierScorer) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a scorer in a saved model, by `SCORER_KEYS`."""
+    distances = scorer.distances
+    values = (distances.whitening, distances.centres, scorer.word_rarity, scorer.median, scorer.spread)
+    return dict(zip(SCORER_KEYS, values, strict=True))
+
+
+def scorer_from_arrays(arrays: Mapping[str, NDArray[Any]], dim: int) -> OutlierScorer:
+    """Restore a scorer for embeddings of `dim` dimensions from the arrays of a saved model."""
+    shapes = {"axes": (dim, dim), "rarity": (N_WORD_HASHES,), "middle": (2,), "spread": (2,)}
+    has_shapes = set(arrays) >= set(SCORER_KEYS) and all(arrays[key].shape == shape for key, shape in shapes.items())
+    if not has_shapes or arrays["centres"].ndim != 2 or arrays["centres"].shape[1:] != (dim,):
+        raise InputError(f"the outlier detector does not fit embeddings of {dim} dimensions")
+    distances = ClusterDistances(arrays["axes"], arrays["centres"])
+    return OutlierScorer(distances, arrays["rarity"], arrays["middle"], arrays["spread"])
 
 
 def fit_outlier_detector(E: Floats, labels: NDArray[np.int64], texts: Sequence[str], share: float) -> OutlierDetector:
@@ -143,22 +196,10 @@ def fit_outlier_detector(E: Floats, labels: NDArray[np.int64], texts: Sequence[s
     -------
     OutlierDetector
     """
-    U, words = np.asarray(normalize(E), dtype=np.float32), _extract_words(texts)
-    measures = np.empty((len(E), 2))
-    folds = np.random.default_rng(0).integers(N_FOLDS, size=len(E))
-    for fold in range(N_FOLDS):
-        test, train = folds == fold, folds != fold
-        if test.any() and train.any():
-            measures[test, 0] = _log_distances(E[test], *_fit_clusters(U[train], labels[train]))
-            measures[test, 1] = _mean_rarity(words[test], _fit_word_rarity(words[train]))
-    median, upper = np.nan_to_num(np.nanquantile(measures, [0.5, norm.cdf(1)], axis=0))
-    spread = upper - median
-    scores = _combine_measures(measures, median, spread)
+    scorer, scores = fit_outlier_scorer(E, labels, texts)
     threshold, expected_share = choose_threshold(scores, share)
     flagged_texts = np.unique(_hash_texts([texts[i] for i in np.flatnonzero(threshold < scores)]))
-    whitening, centres = _fit_clusters(U, labels)
-    word_rarity = _fit_word_rarity(words)
-    return OutlierDetector(whitening, centres, word_rarity, median, spread, flagged_texts, threshold, expected_share)
+    return OutlierDetector(scorer, flagged_texts, threshold, expected_share)
 
 
 def choose_threshold(scores: Doubles, share: float) -> tuple[float, float]:
@@ -180,7 +221,7 @@ def choose_threshold(scores: Doubles, share: float) -> tuple[float, float]:
     """
     ordered = np.sort(scores)
     N = len(ordered)
-    scale = np.quantile(ordered, INLIER_QUANTILE) / _inlier_quantile(INLIER_QUANTILE)
+    scale = measure_inlier_scale(ordered)
     if not scale > 0:
         return float("inf"), 0.0
     n_above = N - np.searchsorted(ordered, ordered, side="right")  # number of higher scores, for each score
@@ -194,6 +235,11 @@ def choose_threshold(scores: Doubles, share: float) -> tuple[float, float]:
     next_score = np.append(ordered, np.inf)[N - n_above[last]]
     threshold = (ordered[last] + next_score) / 2  # midway, so that rounding does not move a text across it
     return float(threshold), float(max(remaining[last], 0))
+
+
+def measure_inlier_scale(scores: Doubles) -> float:
+    """Return by how much the scores (N,) of inliers are larger than those of the distribution `inlier_cdf`."""
+    return float(np.quantile(scores, INLIER_QUANTILE) / _inlier_quantile(INLIER_QUANTILE))
 
 
 def inlier_cdf(scores: NDArray[np.floating]) -> Doubles:
@@ -215,29 +261,12 @@ def _inlier_quantile(share: float) -> float:
     return float(np.interp(share, inlier_cdf(grid), grid))
 
 
-def _fit_clusters(E: Floats, labels: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return the whitening (D, D) of the covariance within clusters, and the whitened cluster means (C, D)."""
-    clusters, cluster_ids = np.unique(labels, return_inverse=True)
-    sizes = np.bincount(cluster_ids)[:, None]
-    sums = np.zeros((len(clusters), E.shape[1]))
-    np.add.at(sums, cluster_ids, E)
-    deviations = E - (sums / sizes)[cluster_ids]
-    covariance = (deviations.T @ deviations).astype(np.float64) / max(len(E) - len(clusters), 1)
-    D = len(covariance)
-    sphere = max(np.trace(covariance) / D, 1e-12) * np.eye(D)
-    whitening = np.linalg.cholesky(np.linalg.inv((1 - SHRINKAGE) * covariance + SHRINKAGE * sphere))
-    means = (sums + PRIOR_TEXTS * E.mean(0, dtype=np.float64)) / (sizes + PRIOR_TEXTS)
-    return whitening.astype(np.float32), (means @ whitening).astype(np.float32)
-
-
-def _log_distances(E: Floats, whitening: Floats, centres: Floats) -> Doubles:
+def _log_nearest(E: Floats, distances: ClusterDistances) -> Doubles:
     """Return the log of each text's squared Mahalanobis distance to the nearest cluster mean, (N,)."""
-    distances = np.empty(len(E))
-    for start in range(0, len(E), BLOCK_ROWS):
-        points = normalize(E[start : start + BLOCK_ROWS]) @ whitening
-        squares = (points**2).sum(1)[:, None] + (centres**2).sum(1) - 2 * points @ centres.T
-        distances[start : start + BLOCK_ROWS] = np.log(np.maximum(squares.min(1), 1e-9))
-    return distances
+    nearest = np.empty(len(E))
+    for block, squares in distances.iter_squared(E):
+        nearest[block] = np.log(np.maximum(squares.min(1), 1e-9))
+    return nearest
 
 
 def _extract_words(texts: Sequence[str]) -> Any:
