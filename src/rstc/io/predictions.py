@@ -1,4 +1,4 @@
-"""Predictions of a model: cluster, probabilities and embedding of each text, and the confidence that follows."""
+"""Predictions of a model: cluster, probabilities, embedding and confidence of each text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 NO_CLUSTER = -1  # the cluster of a row without a text, and of an outlier
+HIGH_CONFIDENCE = 0.8  # from here on: at least four of five repeated analyses give the text the same cluster
+MEDIUM_CONFIDENCE = 0.5  # from here on; below, most of them give it another one
 
 
 @dataclass(frozen=True)
@@ -22,20 +24,28 @@ class Assignment:
         The probability of each cluster; zeros for a row without a text.
     embeddings : ndarray of float32, (N, D)
         The text in the learned space; zeros for a row without a text.
+    confidence : ndarray of float32, (N,)
+        The probability that the text would be in the same cluster if the analysis were repeated; without meaning for an
+        outlier and for a row without a text.
     """
 
     clusters: NDArray[np.int64]
     probabilities: NDArray[np.float32]
     embeddings: NDArray[np.float32]
+    confidence: NDArray[np.float32]
 
-    @property
-    def confidence(self) -> NDArray[np.float32]:
-        """The confidence of each text, (N,)."""
-        return confidence_of(self.probabilities)
+
+def level_of(confidence: float) -> str:
+    """Return the level of a confidence: "high", "medium" or "low".
+
+    >>> [level_of(confidence) for confidence in (0.95, 0.8, 0.79, 0.5, 0.49)]
+    ['high', 'high', 'medium', 'medium', 'low']
+    """
+    return "high" if confidence >= HIGH_CONFIDENCE else "medium" if confidence >= MEDIUM_CONFIDENCE else "low"
 
 
 def confidence_of(probabilities: NDArray[np.float32], clusters: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
-    """Return the confidence of each text: the probability of its cluster.
+    """Return the probability of each text's cluster, which stands in for a confidence that was not estimated.
 
     Parameters
     ----------

@@ -252,13 +252,17 @@ class TextFeatures:
         )
 
     def gather_sample(self, max_texts: int, rng: np.random.Generator) -> TextFeatures | None:
-        """Return the features of a random sample of all texts in the first process; None in the others.
+        """Return the features of a random sample of all texts in the first process; None in the others."""
+        return self.gather(self.draw_sample(max_texts, rng))
 
-        If there are at most `max_texts` texts, the sample is all texts, and nothing is drawn.
-        """
-        rows = None
-        if self.rows.n_rows > max_texts:
-            rows = np.sort(rng.choice(self.rows.n_rows, max_texts, replace=False))
+    def draw_sample(self, max_texts: int, rng: np.random.Generator) -> Ints | None:
+        """Draw rows of all texts, in ascending order; None, and nothing is drawn, if there are at most `max_texts`."""
+        if self.rows.n_rows <= max_texts:
+            return None
+        return np.sort(rng.choice(self.rows.n_rows, max_texts, replace=False))
+
+    def gather(self, rows: Ints | None) -> TextFeatures | None:
+        """Return the features of rows of all texts (None: of all) in the first process; None in the others."""
         if self.processes.is_single:
             return self if rows is None else self.select(rows)
         dense = {name: self.rows.gather(matrix, rows) for name, matrix in self.dense.items()}

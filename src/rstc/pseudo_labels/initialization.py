@@ -180,10 +180,16 @@ def improve_labels(
     InitialLabels
     """
     features = _scale_embedding(features, settings)
-    if mix is None:
-        mix = {name: UNDECIDED_WEIGHTS[name] for name in features.names if name != EMBEDDING}
+    mix = fill_undecided_mix(mix, features)
     search = LabelSearch.prepare(features, mix, n_clusters, settings, rng, partial_labels)
     return search.improve("before", labels)
+
+
+def fill_undecided_mix(mix: Mix | None, features: TextFeatures) -> dict[str, float]:
+    """Return the weights of feature sets; `UNDECIDED_WEIGHTS` if they were not decided."""
+    if mix is None:
+        return {name: UNDECIDED_WEIGHTS[name] for name in features.names if name != EMBEDDING}
+    return dict(mix)
 
 
 def compare_candidates(

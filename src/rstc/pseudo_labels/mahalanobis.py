@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
 SHRINKAGE = 0.1  # of the covariance towards a sphere: directions of almost no variance are unreliable
@@ -55,14 +57,15 @@ def fit_cluster_distances(U: Floats, labels: Ints) -> ClusterDistances:
     -------
     ClusterDistances
     """
-    clusters, cluster_ids = np.unique(labels, return_inverse=True)
+    N, (clusters, cluster_ids) = len(U), np.unique(labels, return_inverse=True)
     sizes = np.bincount(cluster_ids)[:, None]
-    sums = np.zeros((len(clusters), U.shape[1]))
-    np.add.at(sums, cluster_ids, U)
-    deviations = U - (sums / sizes)[cluster_ids]
-    covariance = (deviations.T @ deviations).astype(np.float64) / max(len(U) - len(clusters), 1)
+    membership = csr_matrix((np.ones(N), (cluster_ids, np.arange(N))), shape=(len(clusters), N))
+    sums = membership @ U  # (M, D)
+    deviations = U - (sums / sizes).astype(np.float32)[cluster_ids]
+    covariance = (deviations.T @ deviations).astype(np.float64) / max(N - len(clusters), 1)
     D = len(covariance)
     sphere = max(np.trace(covariance) / D, 1e-12) * np.eye(D)
-    whitening = np.linalg.cholesky(np.linalg.inv((1 - SHRINKAGE) * covariance + SHRINKAGE * sphere))
+    root = np.linalg.cholesky((1 - SHRINKAGE) * covariance + SHRINKAGE * sphere)
+    whitening = solve_triangular(root, np.eye(D), lower=True).T  # its product with its transpose is the inverse
     means = (sums + PRIOR_TEXTS * U.mean(0, dtype=np.float64)) / (sizes + PRIOR_TEXTS)
     return ClusterDistances(whitening.astype(np.float32), (means @ whitening).astype(np.float32))

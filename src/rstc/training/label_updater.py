@@ -16,20 +16,25 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
 from rstc.config import Config
 from rstc.pseudo_labels.constraints import UNLABELLED
 from rstc.pseudo_labels.features import EMBEDDING, TextFeatures, WordFeatures
-from rstc.pseudo_labels.initialization import InitialLabels, find_initial_labels, improve_labels
+from rstc.pseudo_labels.initialization import (
+    InitialLabels,
+    fill_undecided_mix,
+    find_initial_labels,
+    improve_labels,
+)
 from rstc.pseudo_labels.initialization_settings import InitializationSettings
 from rstc.pseudo_labels.kmeans import Clustering, fit_kmeans
 from rstc.pseudo_labels.label_sources import TransportLabelSource
+from rstc.pseudo_labels.matching import match_labels
 from rstc.representation.head_training import fit_head, warm_up_head
 from rstc.representation.network import Network, Prediction
-from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+from rstc.runtime.distributed import ProcessGroup
 
 Ints = NDArray[np.int64]
 
@@ -118,9 +123,10 @@ class LabelUpdater:
         self.n_clusters = network.cluster_head.n_clusters
         self.eps2 = 0.0  # weight of the penalty on class sizes; set by the first labels
         self._mix: dict[str, float] | None = None  # weights of the feature sets; set by the first labels
+        self.start = "kmeans"  # how the first labels were found
         self._fixed_labels: InitialLabels | None = None  # of an encoder that is not trained
         names = [field.name for field in fields(InitializationSettings)]
-        self._settings = InitializationSettings(**{name: getattr(config, name) for name in names})
+        self.settings = InitializationSettings(**{name: getattr(config, name) for name in names})
         self._source: TransportLabelSource | None = None
         if config.labels != "crossfit":
             self._source = TransportLabelSource(
@@ -137,7 +143,7 @@ class LabelUpdater:
 
         There is no warm-up if the first labels are the last, to which the head is then fitted.
         """
-        config, is_plain_kmeans = self.config, self._settings.is_plain_kmeans and self.partial_labels is None
+        config, is_plain_kmeans = self.config, self.settings.is_plain_kmeans and self.partial_labels is None
         initial = self._find_by_plain_kmeans(E) if is_plain_kmeans else self._find_labels(E)
         labels = torch.from_numpy(initial.labels)
         self.eps2 = initial.eps2
@@ -149,7 +155,7 @@ class LabelUpdater:
     def continue_from(self, labels: Tensor, E: Tensor) -> LabelUpdate:
         """Update the labels (n,) that an earlier model predicts for embeddings (n, D); clusters keep their numbers."""
         sizes = self.processes.all_reduce(labels.bincount(minlength=self.n_clusters))
-        self.eps2 = self._settings.choose_eps2(sizes.numpy())
+        self.eps2 = self.settings.choose_eps2(sizes.numpy())
         self._fit_head(E, labels)  # the head of a merged model is a new one
         return self.update(labels, self.network.predict_embeddings(E))
 
@@ -164,6 +170,11 @@ class LabelUpdater:
         self.processes.sync_generator(self.rng)
         return clustering
 
+    def join_features(self, E: Tensor) -> tuple[TextFeatures, dict[str, float]]:
+        """Return all feature sets of the training texts, with embeddings (n, D) at length one, and their weights."""
+        features = self._side_features.join(F.normalize(E, dim=1))
+        return features, fill_undecided_mix(self._mix, features)
+
     def release_features(self) -> None:
         """Release the feature sets beside the embedding, after the last label update."""
         self._side_features = SideFeatures({}, None, self.processes)
@@ -177,13 +188,14 @@ class LabelUpdater:
         return {
             "eps2": self.eps2,
             "mix": self._mix,
+            "start": self.start,
             "fixed_labels": fixed_labels,
             "source": self._source.state_dict() if self._source else None,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a state, with the labels of this process."""
-        self.eps2, self._mix = state["eps2"], state["mix"]
+        self.eps2, self._mix, self.start = state["eps2"], state["mix"], state["start"]
         self._fixed_labels = None
         if state["fixed_labels"]:
             fixed_labels = InitialLabels(**state["fixed_labels"])
@@ -195,7 +207,7 @@ class LabelUpdater:
         """Find the first labels as the paper does, for the texts of this process."""
         labels = self.cluster_by_kmeans(E).labels
         sizes = self.processes.all_reduce(torch.from_numpy(np.bincount(labels, minlength=self.n_clusters))).numpy()
-        eps2 = self._settings.choose_eps2(sizes)
+        eps2 = self.settings.choose_eps2(sizes)
         return InitialLabels(labels, "kmeans", eps2, sizes / sizes.sum(), None)
 
     def _transport(self, prediction: Prediction) -> LabelUpdate:
@@ -225,9 +237,10 @@ class LabelUpdater:
         """Find labels of texts by their embeddings (n, D) and words, or improve previous labels (n,)."""
         if self._fixed_labels is not None:
             return self._fixed_labels
-        features, C, settings, rng = self._side_features.join(E), self.n_clusters, self._settings, self.rng
+        features, C, settings, rng = self._side_features.join(E), self.n_clusters, self.settings, self.rng
         if previous is None:
             initial = find_initial_labels(features, C, settings, rng, self.partial_labels)
+            self.start = initial.start
         else:
             initial = improve_labels(features, previous.numpy(), C, self._mix, settings, rng, self.partial_labels)
         self._mix = initial.mix
@@ -238,39 +251,6 @@ class LabelUpdater:
     def _fit_head(self, E: Tensor, labels: Tensor) -> None:
         """Fit the cluster head to labels (n,) of embeddings (n, D)."""
         fit_head(self.network.cluster_head, E, labels, self.rng, self.processes)
-
-
-def match_labels(
-    labels: Ints, clusters: Ints, n_clusters: int, n_classes: int = 0, processes: ProcessGroup = SINGLE_PROCESS
-) -> Ints:
-    """Match labels one to one with clusters, so that as many texts as possible keep their cluster.
-
-    Parameters
-    ----------
-    labels, clusters : ndarray of shape (n,)
-        The label and the cluster of each text of this process.
-    n_clusters : int
-        C.
-    n_classes : int
-        Number of given classes; labels below it keep their numbers.
-    processes : ProcessGroup
-        The processes that the texts are distributed over.
-
-    Returns
-    -------
-    ndarray of shape (C,)
-        The cluster of each label.
-
-    Examples
-    --------
-    >>> match_labels(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
-    array([1, 0])
-    """
-    pairs = processes.all_reduce_array(np.bincount(labels * n_clusters + clusters, minlength=n_clusters**2))
-    overlap = pairs.reshape(n_clusters, n_clusters)
-    cluster_of_label = np.arange(n_clusters)
-    cluster_of_label[n_classes:] = n_classes + linear_sum_assignment(-overlap[n_classes:, n_classes:])[1]
-    return cluster_of_label
 
 
 def _describe(labels: InitialLabels) -> dict[str, Any]:
