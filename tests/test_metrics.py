@@ -1,4 +1,4 @@
-"""ACC, NMI and ARI against values computed by hand."""
+"""ACC, NMI, ARI and the calibration of confidence against values computed by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from rstc.errors import InputError
-from rstc.metrics import evaluate
+from rstc.metrics import evaluate, evaluate_confidence
 
 
 def test_scores_do_not_depend_on_the_names_of_the_clusters() -> None:
@@ -57,3 +57,31 @@ def test_labels_of_different_lengths_or_none_raise() -> None:
         evaluate([1, 2], [1])
     with pytest.raises(InputError, match="nothing to evaluate"):
         evaluate([], [])
+
+
+def test_calibration_error_is_the_mean_gap_of_confidence_and_accuracy() -> None:
+    labels_true, labels_pred = ["a", "a", "a", "b", "b"], [0, 0, 1, 1, 1]
+    scores = evaluate_confidence(labels_true, labels_pred, [0.95, 0.95, 0.55, 0.55, 0.55])
+    # Right, right, wrong, right, right: gaps of 0.05 for two texts, and of 2/3 - 0.55 for three.
+    assert scores.ece == pytest.approx(2 / 5 * 0.05 + 3 / 5 * (2 / 3 - 0.55))
+    assert scores.bins["texts"].tolist() == [3, 2]
+    assert scores.bins["low"].tolist() == [0.5, 0.9]
+
+
+def test_risk_is_the_error_of_the_surest_texts() -> None:
+    scores = evaluate_confidence(["a", "a", "b", "a"], [0, 0, 1, 1], [0.9, 0.8, 0.7, 0.1])
+    assert scores.aurc == pytest.approx((0 + 0 + 0 + 1 / 4) / 4)
+    assert scores.risk_at_half == 0
+    assert (scores.coverage[-1], scores.risk[-1]) == (1, 1 / 4)
+
+
+def test_equal_confidences_do_not_depend_on_the_order_of_the_texts() -> None:
+    labels_true, labels_pred = ["a", "a", "b", "b", "a"], [0, 0, 1, 1, 1]
+    forward = evaluate_confidence(labels_true, labels_pred, [0.5] * 5)
+    backward = evaluate_confidence(labels_true[::-1], labels_pred[::-1], [0.5] * 5)
+    assert forward.aurc == pytest.approx(backward.aurc) == pytest.approx(1 / 5)
+
+
+def test_confidence_of_a_single_text_is_scored() -> None:
+    scores = evaluate_confidence(["a"], [3], [1.0])
+    assert (scores.ece, scores.aurc, scores.risk_at_half) == (0, 0, 0)

@@ -1,4 +1,7 @@
-"""ACC (by Hungarian matching), NMI and ARI of clusters against true classes. Only this module reads true labels."""
+"""ACC (by Hungarian matching), NMI and ARI of clusters against true classes, and the calibration of confidence.
+
+Only this module reads true labels.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from rstc.errors import InputError
+
+N_CALIBRATION_BINS = 10
+N_CURVE_POINTS = 101
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,93 @@ def evaluate(labels_true: Sequence[Any], labels_pred: Sequence[Any]) -> Scores:
         n_classes=counts.shape[0],
         n_clusters=counts.shape[1],
         classes=_score_classes(counts, dict(zip(rows.tolist(), columns.tolist(), strict=True))),
+    )
+
+
+@dataclass(frozen=True)
+class ConfidenceScores:
+    """How well the confidence of texts predicts whether they are in the right cluster.
+
+    A text is in the right cluster if its cluster is the one matched to its class, as in `Scores.acc`.
+
+    Attributes
+    ----------
+    ece : float
+        Expected calibration error: mean distance of confidence and accuracy over bins of equal width, weighted by their
+        number of texts.
+    aurc : float
+        Area under the risk-coverage curve: mean error of the most confident k texts over k = 1, ..., N; lower is
+        better.
+    risk_at_half : float
+        Error of the more confident half of the texts.
+    bins : DataFrame
+        The reliability diagram: a row for each bin that holds a text, with the columns `low`, `high`, `texts`,
+        `confidence` (mean) and `accuracy`.
+    coverage, risk : list of float
+        The risk-coverage curve: error of the most confident texts, for shares of the texts up to 1.
+    """
+
+    ece: float
+    aurc: float
+    risk_at_half: float
+    bins: pd.DataFrame
+    coverage: list[float]
+    risk: list[float]
+
+
+def evaluate_confidence(
+    labels_true: Sequence[Any], labels_pred: Sequence[Any], confidence: Sequence[float]
+) -> ConfidenceScores:
+    """Score the confidence of texts against true classes.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : sequences of length N
+        The true class and the cluster of each text, named by any values.
+    confidence : sequence of float, length N
+        The confidence of each text, from 0 to 1.
+
+    Returns
+    -------
+    ConfidenceScores
+
+    Examples
+    --------
+    >>> scores = evaluate_confidence(["a", "a", "b", "b"], [0, 0, 1, 0], [0.9, 0.9, 0.9, 0.2])
+    >>> round(scores.ece, 3), round(scores.aurc, 4), scores.risk_at_half
+    (0.125, 0.0625, 0.0)
+    """
+    counts = _count_texts(labels_true, labels_pred)
+    rows, columns = _match_clusters(counts)
+    matches = dict(zip(counts.index[rows], counts.columns[columns], strict=True))
+    is_right = np.array([matches.get(y) == k for y, k in zip(labels_true, labels_pred, strict=True)])
+    p = np.asarray(confidence, dtype=np.float64)
+    # Equal confidences are ordered as by chance: each of them counts as their mean error.
+    frame = pd.DataFrame({"confidence": p, "error": ~is_right})
+    errors = frame.groupby("confidence")["error"].transform("mean").to_numpy()[np.argsort(-p, kind="stable")]
+    risk = np.cumsum(errors) / np.arange(1, len(p) + 1)
+    bin_of_text = np.minimum((p * N_CALIBRATION_BINS).astype(np.int64), N_CALIBRATION_BINS - 1)
+    bins = [
+        {
+            "low": number / N_CALIBRATION_BINS,
+            "high": (number + 1) / N_CALIBRATION_BINS,
+            "texts": int(members.sum()),
+            "confidence": float(p[members].mean()),
+            "accuracy": float(is_right[members].mean()),
+        }
+        for number in range(N_CALIBRATION_BINS)
+        if (members := bin_of_text == number).any()
+    ]
+    table = pd.DataFrame(bins)
+    gaps = (table["confidence"] - table["accuracy"]).abs()
+    shown = np.unique(np.linspace(0, len(p) - 1, N_CURVE_POINTS).round().astype(np.int64))
+    return ConfidenceScores(
+        ece=float((gaps * table["texts"]).sum() / len(p)),
+        aurc=float(risk.mean()),
+        risk_at_half=float(risk[max(len(p) // 2, 1) - 1]),
+        bins=table,
+        coverage=((shown + 1) / len(p)).tolist(),
+        risk=risk[shown].tolist(),
     )
 
 
