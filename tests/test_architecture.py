@@ -10,7 +10,7 @@ from fork_server import ForkedProcess
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-MAX_FILES = 45
+MAX_FILES = 48
 MAX_RETURNS = 10
 
 # Files that a run enters, but that handle neither the text nor anything computed of it row by row.
@@ -39,6 +39,17 @@ NOT_ON_THE_WALK = {
         "pseudo_labels/cluster_count.py",
         "pseudo_labels/initialization_settings.py",
         "results/decisions.py",
+    ],
+    "what confidence and stability are computed from, and how a run says them": [
+        "pseudo_labels/confidence_model.py",
+        "pseudo_labels/mahalanobis.py",
+        "pseudo_labels/matching.py",
+        "pseudo_labels/n_clusters.py",
+        "pseudo_labels/outliers.py",
+        "pseudo_labels/stability.py",
+        "pseudo_labels/structure.py",
+        "results/records.py",
+        "results/reliability.py",
     ],
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",

@@ -18,7 +18,7 @@ from rstc.config import Config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning, UnusedSettingWarning
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_list
-from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
 from rstc.numerics.hierarchy import Tree, cut_tree
 from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel
@@ -28,6 +28,7 @@ from rstc.report.frames import ResultFramesMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.views import Views, make_views, use_precomputed_views
+from rstc.results.decisions import START_NAMES
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.memory import check_memory
@@ -93,7 +94,13 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     classes_ : list of length C or None
         The known class of each cluster, None for new clusters; None if `fit` was given no labels.
     probabilities_ : ndarray of shape (N, C)
-        The probability of each cluster; zeros for rows without a text.
+        The probability of each cluster by the clustering head, which is far too sure; zeros for rows without a text.
+    confidence_ : ndarray of shape (N,)
+        The estimated probability that each text would be in the same cluster if the analysis were repeated on other
+        texts of the same kind (docs/confidence.md); 0 for rows without a text.
+    reliability_ : Reliability or None
+        The repeated searches that confidence and stability follow from; None with `repeats=0`, or if there are too few
+        texts for the number of clusters.
     embedding_ : ndarray of shape (N, D)
         The learned embedding of each fitted text; zeros for rows without a text.
     class_distribution_ : ndarray of shape (C,)
@@ -273,7 +280,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
         # Views that were passed to `fit` exist for the old texts only.
         pairs = make_views(data.texts, config.views or self.views or str(Config().views))
-        warm_start = WarmStart(network, labels)
+        starts = [entry["start"] for entry in self.history_ if entry.get("start") in START_NAMES]
+        warm_start = WarmStart(network, labels, starts[0] if starts else "kmeans")
         inputs = TrainingInputs(data.texts, pairs, network.encoder, self.n_clusters_, warm_start=warm_start)
         check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
 
@@ -310,10 +318,11 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             data.expand(assignment.clusters, NO_CLUSTER),
             data.expand(assignment.probabilities, 0),
             data.expand(assignment.embeddings, 0),
+            data.expand(assignment.confidence, 0),
         )
 
     def predict_batch(self, batch: Any, text_column: str | None = None) -> Any:
-        """Return a batch of rows with the columns `cluster` and `confidence`, for use in data engines.
+        """Return a batch of rows with `cluster`, `confidence` and `confidence_level`, for use in data engines.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
         schema)` (Spark) and `frame.map_partitions(model.predict_batch)` (Dask). If the workers are other processes,
@@ -363,6 +372,14 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             P = np.stack([self.probabilities_[:, groups == group].max(1) for group in range(k)], axis=1)
             coarse.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
             coarse.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
+            coarse.confidence_ = confidence_of(coarse.probabilities_, coarse.labels_)
+            if self.reliability_ is not None:
+                data = NonEmptyTexts.from_list(self._texts)
+                # The clusters of outliers, too.
+                clusters = groups[self.probabilities_[data.rows].argmax(1)]
+                E = self.embedding_[data.rows]
+                coarse.reliability_ = self.reliability_.merge_clusters(groups, E, data.texts, clusters)
+                coarse.confidence_ = data.expand(coarse.reliability_.confidence, 0)
         return coarse
 
     def save(self, folder: str | Path) -> None:
@@ -436,6 +453,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             hierarchy=clusters.hierarchy,
             classes=classes,
             outlier_detector=clusters.outlier_detector,
+            confidence_model=result.reliability.confidence_model if result.reliability else None,
             n_clusters_search=previous.n_clusters_search if previous else result.cluster_count,
             history=result.history,
             n_iter=result.n_steps,
@@ -450,7 +468,12 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         labels = fitted_model.mark_outliers(clusters.labels, E, data.texts)
         if known is not None:
             labels = np.where(known == NO_CLUSTER, labels, known)  # a text of a known class is no outlier
+        confidence = confidence_of(P, clusters.labels) if result.reliability is None else result.reliability.confidence
+        if known is not None:
+            confidence = np.where(known == NO_CLUSTER, confidence, np.float32(1))  # their cluster is given
         self._set_fitted_model(fitted_model)
+        self.reliability_ = result.reliability
+        self.confidence_ = data.expand(confidence, 0)
         self.labels_ = data.expand(labels, NO_CLUSTER)
         self.probabilities_ = data.expand(P, 0)
         self.embedding_ = data.expand(E, 0)

@@ -60,6 +60,7 @@ class RSTCParams(BaseEstimator):
         renewals: int | None = None,
         first_renewal: int | None = None,
         noise: float | None = None,
+        repeats: int | None = None,
         class_contrast: bool | None = None,
         lambda_i: float | None = None,
         tau: float | None = None,

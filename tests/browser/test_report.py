@@ -181,6 +181,36 @@ def test_tabs_show_sizes_training_truth_and_settings(page: Any, run: Path) -> No
     assert summary.versions["torch"] in find(page, "#panel-settings").text
 
 
+def test_page_says_how_far_the_run_and_each_cluster_can_be_trusted(page: Any, run: Path) -> None:
+    summary = read_summary(run)
+    assert summary.reliability is not None
+    assert find(page, "#reliability").text == summary.reliability.describe()
+    ratings = {entry.cluster: entry.reliability for entry in summary.clusters}
+    marks = {int(item.get_attribute("data-id")): find(item, ".mark") for item in all_of(page, "#clusters li")}
+    assert {c: mark.get_attribute("data-level") for c, mark in marks.items()} == {
+        c: rating.level for c, rating in ratings.items() if rating
+    }
+    find(page, "#order option[value=stability]").click()
+    order = [int(item.get_attribute("data-id")) for item in all_of(page, "#clusters li")]
+    found = [ratings[cluster].n_found for cluster in order]  # type: ignore[union-attr]
+    assert found == sorted(found), "the least stable first"
+    all_of(page, "#clusters li")[0].click()
+    assert f"Found again in {found[0]} of 30 repeats" in find(page, "#detail .note").text
+    levels = {item.text.split("(")[1].rstrip(")") for item in all_of(page, "#detail ul.all li .meta")}
+    assert levels <= {"high", "medium", "low"}
+
+
+def test_truth_tab_draws_calibration(page: Any, run: Path) -> None:
+    truth = read_summary(run).truth
+    assert truth is not None
+    assert truth.calibration is not None
+    find(page, "#tab-truth").click()
+    assert f"Expected calibration error {truth.calibration['ece']:.3f}" in find(page, "#panel-truth").text
+    figures = all_of(page, "#panel-truth figure")
+    assert len(all_of(figures[0], "rect")) == 1 + len(truth.calibration["bins"])
+    assert len(find(figures[1], "polyline").get_attribute("points").split()) == len(truth.calibration["risk"])
+
+
 def test_theme_switches_between_dark_and_light(page: Any) -> None:
     colour = "return getComputedStyle(document.documentElement).backgroundColor"
     before = page.execute_script(colour)

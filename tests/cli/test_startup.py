@@ -135,7 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, finished_run: Path) -> Path
     folder = tmp_path_factory.mktemp("startup")
     shutil.copytree(finished_run, folder / "run")
     shutil.copytree(finished_run, folder / "run-without-model", ignore=shutil.ignore_patterns("model"))
-    rows = pd.read_csv(finished_run / "clusters.csv").drop(columns=["cluster", "confidence"])
+    rows = pd.read_csv(finished_run / "clusters.csv").drop(columns=["cluster", "confidence", "confidence_level"])
     rows.to_csv(folder / "tickets.csv", index=False)
     rows.assign(cluster=1).to_csv(folder / "reserved.csv", index=False)
     rows.head(3)[["text"]].to_csv(folder / "few.csv", index=False)

@@ -29,6 +29,7 @@ from rstc.representation.heads import ClusteringNetwork
 from rstc.representation.static_vectors import load_static_vectors
 from rstc.runtime import distributed_rows
 from rstc.runtime.distributed import ProcessGroup, join_process_group, row_range
+from rstc.training import reliability
 
 N_TOPICS = 6
 SEARCH_SETTINGS = InitializationSettings(
@@ -141,7 +142,12 @@ def fit_models(folder: Path, processes: ProcessGroup) -> None:
     rows = row_range(len(task["texts"]), processes)
     texts = task["texts"][rows.start : rows.stop]
     # The samples have fewer texts than there are.
-    with patch.object(initialization, "SAMPLE_SIZE", 100), patch.object(kmeans, "SAMPLE_SIZE", 100):
+    with (
+        patch.object(initialization, "SAMPLE_SIZE", 100),
+        patch.object(kmeans, "SAMPLE_SIZE", 100),
+        patch.object(reliability, "MIN_SAMPLE_SIZE", 80),
+        patch.object(reliability, "MAX_SAMPLE_SIZE", 80),
+    ):
         results = {name: fit_model(texts, settings) for name, settings in task["variants"].items()}
     (folder / f"{processes.size}-{processes.rank}.json").write_text(json.dumps(results))
 

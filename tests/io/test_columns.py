@@ -85,13 +85,13 @@ def test_texts_given_in_python_keep_their_index_and_column_name() -> None:
 
 def test_rows_without_a_text_get_no_cluster() -> None:
     table = add_cluster_columns(pd.DataFrame({"t": ["a", ""]}), [3, None], [0.123456, None])
-    assert table.to_csv(index=False) == "t,cluster,confidence\na,3,0.1235\n,,\n"
+    assert table.to_csv(index=False) == "t,cluster,confidence,confidence_level\na,3,0.1235,low\n,,,\n"
 
 
 def test_outlier_has_cluster_minus_one_and_no_confidence() -> None:
     clusters, confidence = np.array([3, -1, -1]), np.array([0.5, 0.4, 0.0], dtype=np.float32)
     table = add_predictions(pd.DataFrame({"t": ["a", "b", ""]}), ["a", "b", None], clusters, confidence)
-    assert table.to_csv(index=False) == "t,cluster,confidence\na,3,0.5\nb,-1,\n,,\n"
+    assert table.to_csv(index=False) == "t,cluster,confidence,confidence_level\na,3,0.5,medium\nb,-1,,\n,,,\n"
 
 
 def test_existing_cluster_column_is_not_overwritten() -> None:

@@ -21,7 +21,7 @@ def model(finished_run: Path) -> FittedModel:
 
 def test_facts_hold_all_but_network_settings_and_outlier_detector(model: FittedModel) -> None:
     facts = json.loads(json.dumps(model.to_facts()))
-    again = FittedModel.from_facts(facts, model.network, model.config, model.outlier_detector)
+    again = FittedModel.from_facts(facts, model.network, model.config, model.outlier_detector, model.confidence_model)
     for field in fields(FittedModel):
         before, after = getattr(model, field.name), getattr(again, field.name)
         assert np.array_equal(before, after) if isinstance(before, np.ndarray) else before == after, field.name
@@ -56,12 +56,12 @@ def test_merged_cluster_keeps_the_class_its_labelled_parts_agree_on(
 
 def test_clusters_without_a_share_or_a_class_are_refused(model: FittedModel) -> None:
     with pytest.raises(ValueError, match="4 clusters needs a share and a class"):
-        model.with_clusters(model.network, model.class_distribution, model.hierarchy, ["late"])
+        model.with_clusters(model.network, model.class_distribution, model.hierarchy, ["late"], None)
     with pytest.raises(ValueError, match="4 clusters needs a share and a class"):
-        model.with_clusters(model.network, np.ones(3) / 3, model.hierarchy, None)
+        model.with_clusters(model.network, np.ones(3) / 3, model.hierarchy, None, None)
 
 
 def test_classes_of_corrected_0_1_0_models_are_filled_up(model: FittedModel) -> None:
     facts = model.to_facts() | {"classes": ["late", "lost"]}
-    loaded = FittedModel.from_facts(facts, model.network, model.config, None)
+    loaded = FittedModel.from_facts(facts, model.network, model.config, None, None)
     assert loaded.classes == ["late", "lost", None, None]

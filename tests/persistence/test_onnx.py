@@ -34,6 +34,8 @@ def exported(model: RSTC, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def check_same(exported_model: OnnxModel, model: RSTC, texts: list[str]) -> None:
     """Check that predictions agree up to the rounding of cached hidden states to half precision."""
     assert exported_model.predict_proba(texts) == pytest.approx(model.predict_proba(texts), abs=0.02)
+    confidences = [m.assign(texts).confidence for m in (exported_model, model)]
+    assert confidences[0] == pytest.approx(confidences[1], abs=0.05)
     assert exported_model.transform(texts) == pytest.approx(model.transform(texts), abs=0.02)
     assert (exported_model.predict(texts) == model.predict(texts)).all()
 

@@ -163,9 +163,9 @@ def test_rows_without_text_stay_in_place(
     apply_edits(tmp_path / "run")
     after = read_table(str(tmp_path / "run" / "clusters.txt"), "txt")["text"].tolist()
     assert len(before) == len(after)
-    assert before[40] == after[40] == "\t\t"
+    assert before[40] == after[40] == "\t\t\t"
     changed = [line for line in after if line.split("\t")[0] == "-1"]
-    assert [line.split("\t")[2] for line in changed] == [lines[41]]
+    assert [line.split("\t")[3] for line in changed] == [lines[41]]
 
 
 def test_function_names_the_clusters(run_folder: Path) -> None:

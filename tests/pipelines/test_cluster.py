@@ -76,6 +76,7 @@ def test_summary_describes_input_clusters_and_run(run: Path) -> None:
         "train",
         "renew",
         "predict",
+        "confidence",
         "describe",
         "map",
         "write",
@@ -97,8 +98,8 @@ def test_clusters_are_written_in_the_format_of_the_input(
         write(pd.DataFrame({"text": texts}))
     cluster_file(str(source), tmp_path / "run", 4, settings=quick)
     rows = read_table(str(tmp_path / "run" / f"clusters.{format}"), format)
-    if format == "txt":  # cluster, confidence and text, with tabs between
-        assert [line.split("\t")[2] for line in rows["text"]] == texts
+    if format == "txt":  # cluster, confidence, its level and text, with tabs between
+        assert [line.split("\t")[3] for line in rows["text"]] == texts
     else:
         assert rows["text"].tolist() == texts
         assert {int(cluster) for cluster in rows["cluster"]} == {0, 1, 2, 3}
@@ -116,7 +117,11 @@ def test_rows_without_a_text_keep_their_position(quick: Quick, texts_and_topics:
 
 def test_predicting_the_same_file_gives_the_same_clusters(run: Path, tickets: Path, tmp_path: Path) -> None:
     assert predict_file(run, str(tickets), tmp_path / "new.csv") == (120, 120)
-    assert (tmp_path / "new.csv").read_bytes() == (run / "clusters.csv").read_bytes()
+    fitted, new = (pd.read_csv(path) for path in (run / "clusters.csv", tmp_path / "new.csv"))
+    columns = ["id", "text", "topic", "cluster"]
+    assert new[columns].equals(fitted[columns])
+    assert new.columns.tolist() == fitted.columns.tolist()
+    assert new["confidence"].between(0, 1).all()
     assert predict_file(run / "model", str(tickets), tmp_path / "new.jsonl") == (120, 120)
     assert len((tmp_path / "new.jsonl").read_text().splitlines()) == 120
 
@@ -221,7 +226,10 @@ def test_max_fit_texts_trains_on_a_subsample_and_labels_all(tickets: Path, quick
     assert sum(sizes) == 120
     assert sizes == sorted(sizes, reverse=True)
     predict_file(tmp_path / "run", str(tickets), tmp_path / "again.csv")
-    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "run" / "clusters.csv").read_bytes()
+    again, fitted = (pd.read_csv(path) for path in (tmp_path / "again.csv", tmp_path / "run" / "clusters.csv"))
+    assert again["cluster"].equals(fitted["cluster"])
+    # Texts that are not trained on are judged as new ones.
+    assert (again["confidence"] == fitted["confidence"]).sum() >= 40
 
 
 def test_scores_against_a_truth_column_are_in_summary_and_page(run: Path) -> None:

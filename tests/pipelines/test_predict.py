@@ -101,8 +101,14 @@ def test_empty_file_gives_an_empty_file(finished_run: Path, tmp_path: Path) -> N
     )
     (tmp_path / "in/e.csv").write_text("text,n\n")
     assert predict_files(finished_run, str(tmp_path / "in"), str(tmp_path / "out")).n_rows == 0
-    assert pq.read_table(tmp_path / "out/e.parquet").column_names == ["text", "n", "cluster", "confidence"]
-    assert (tmp_path / "out/e.csv").read_text() == "text,n,cluster,confidence\n"
+    assert pq.read_table(tmp_path / "out/e.parquet").column_names == [
+        "text",
+        "n",
+        "cluster",
+        "confidence",
+        "confidence_level",
+    ]
+    assert (tmp_path / "out/e.csv").read_text() == "text,n,cluster,confidence,confidence_level\n"
 
 
 def test_urls_are_read_and_written(finished_run: Path, model: RSTC, tmp_path: Path) -> None:
@@ -181,11 +187,11 @@ def test_ray_skips_finished_files_and_reports_unreadable_ones(
 TABLE = pd.DataFrame({"id": [1, 2, 3], "text": ["parcel late courier", None, "password login reset"]})
 
 
-def test_batch_comes_back_as_the_same_kind_with_two_more_columns(model: RSTC) -> None:
+def test_batch_comes_back_as_the_same_kind_with_three_more_columns(model: RSTC) -> None:
     clusters = model.predict(TABLE["text"].tolist())
     frame = model.predict_batch(TABLE)
     assert frame["cluster"].tolist() == [clusters[0], pd.NA, clusters[2]]
-    assert frame.columns.tolist() == ["id", "text", "cluster", "confidence"]
+    assert frame.columns.tolist() == ["id", "text", "cluster", "confidence", "confidence_level"]
     arrow = pa.Table.from_pandas(TABLE)
     for batch in (arrow, arrow.to_batches()[0]):
         predicted = model.predict_batch(batch)

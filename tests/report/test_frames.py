@@ -65,7 +65,7 @@ def model(tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]]) -> R
 
 def test_to_frame_has_a_row_per_text(model: RSTC) -> None:
     frame = model.to_frame()
-    assert frame.columns.tolist() == ["text", "cluster", "name", "confidence"]
+    assert frame.columns.tolist() == ["text", "cluster", "name", "confidence", "confidence_level"]
     assert frame.index[3] == "row 3"
     assert frame.drop(index="row 7")["cluster"].tolist() == model.labels_[np.arange(120) != 7].tolist()
     assert frame.loc["row 7"].isna().all()

@@ -232,6 +232,9 @@ def _print_summary(summary: Summary, resume_requested: bool) -> None:
         f"{n_texts:,} texts (column {summary.input.text_column!r}) in "
         f"{len(summary.clusters)} clusters{sample}{training}{converged}",
     )
+    if summary.reliability:
+        warning = "Warning: " if summary.reliability.is_warning else ""
+        output.print(f"{warning}{summary.reliability.describe()}")
     for sentence in summary.decisions:
         output.print(f"  {sentence}")
     classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rstc.pseudo_labels.cluster_count import ClusterCount
+    from rstc.results.reliability import ClusterReliability
     from rstc.results.summary import ClusterEntry, OutlierSummary
 
 STAGES = {
@@ -33,6 +34,7 @@ STAGES = {
     "train": "training",
     "renew": "updating the labels",
     "predict": "predicting",
+    "confidence": "estimating the confidence",
     "sample": "drawing a subsample",
 }
 SECONDS_BETWEEN_LINES = 15.0
@@ -120,11 +122,16 @@ def _line_listener() -> Listener:
 
 
 def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
-    """Return a table of clusters: size, mean confidence, keywords and typical texts."""
+    """Return a table of clusters: size, mean confidence, how often it is found again, keywords and typical texts."""
+    from rstc.io.predictions import level_of  # imports numpy
+
     table = Table(show_lines=True, expand=False)
     table.add_column("cluster", justify="right")
     table.add_column("size", justify="right")
-    table.add_column("conf.", justify="right")
+    table.add_column("confidence", justify="right")
+    is_rated = any(entry.reliability for entry in clusters)
+    if is_rated:
+        table.add_column("found again", justify="right")
     table.add_column("keywords", max_width=30)
     table.add_column("typical texts", max_width=64)
     for entry in clusters:
@@ -132,11 +139,17 @@ def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
         table.add_row(
             str(entry.cluster),
             f"{entry.size:,}",
-            "–" if entry.confidence is None else f"{entry.confidence:.2f}",
+            "–" if entry.confidence is None else f"{entry.confidence:.2f} {level_of(entry.confidence)}",
+            *([_format_found(entry.reliability)] if is_rated else []),
             Text(", ".join(entry.keywords[:6])),
             Text(texts),
         )
     return table
+
+
+def _format_found(reliability: ClusterReliability | None) -> str:
+    """Return in how many repeats a cluster is found again."""
+    return "–" if reliability is None else f"{reliability.n_found} of {reliability.n_repeats}"
 
 
 def augmentation_table(texts: pd.DataFrame) -> Table:

@@ -15,13 +15,20 @@ def evaluate(
     cluster_column: Annotated[
         str, typer.Option("--cluster-column", metavar="COLUMN", help="Column of clusters.")
     ] = "cluster",
+    confidence_column: Annotated[
+        str, typer.Option("--confidence-column", metavar="COLUMN", help="Column of confidences, if there is one.")
+    ] = "confidence",
     format: Format = None,
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Score clusters against true classes: ACC, NMI, ARI and a table of the classes.
+    """Score clusters against true classes: ACC, NMI, ARI, calibration of the confidence, and a table of the classes.
 
     ACC is the share of texts in the right cluster after the best one-to-one matching of clusters and classes. NMI
     and ARI measure agreement without a matching: 100 % is perfect, about 0 % is chance.
+
+    With a column of confidences, their expected calibration error (ECE) and the area under the risk-coverage curve
+    (AURC: the mean error of the surest texts, over all shares of them) are printed, with a table: of the texts with a
+    confidence of 0.8 to 0.9, 80 to 90 % should be in the right cluster. `rstc report DIR --truth COLUMN` draws both.
 
     Rows without a cluster or without a true class are left out and counted; outliers (cluster -1) count as one more
     cluster.
@@ -34,12 +41,15 @@ def evaluate(
     from rich.text import Text
 
     from rstc.cli.display import notes, output
-    from rstc.io.columns import extract_texts, find_text_column
+    from rstc.io.columns import extract_confidence, extract_texts, find_text_column
     from rstc.io.formats import detect_format, read_table
 
     table = read_table(file, detect_format(file, format), encoding)
     columns = [extract_texts(table, find_text_column(table, name)) for name in (truth, cluster_column)]
-    from rstc.metrics import evaluate as score  # scikit-learn, not before the input is known to be valid
+    confidence = extract_confidence(table, confidence_column)
+    # scikit-learn, not before the input is known to be valid
+    from rstc.metrics import evaluate as score
+    from rstc.metrics import evaluate_confidence
 
     pairs = [pair for pair in zip(*columns, strict=True) if None not in pair]
     scores = score([true_class for true_class, _ in pairs], [cluster for _, cluster in pairs])
@@ -50,6 +60,19 @@ def evaluate(
     output.print(
         f"{scores.n_texts:,} texts, {scores.n_classes} classes, {scores.n_clusters} clusters",
     )
+    if confidence is not None:
+        rated = [(*pair, c) for *pair, c in zip(*columns, confidence, strict=True) if None not in pair]
+        calibration = evaluate_confidence(*zip(*rated, strict=True))
+        output.print(
+            f"Confidence: ECE {calibration.ece:.3f}   AURC {calibration.aurc:.3f}   error {1 - scores.acc:.1%}, of the "
+            f"surest half {calibration.risk_at_half:.1%}",
+        )
+        bin_table = Table("confidence", "texts", "mean", "in the right cluster")
+        for row in calibration.bins.itertuples(index=False):
+            bin_table.add_row(
+                f"{row.low:.1f} to {row.high:.1f}", f"{row.texts:,}", f"{row.confidence:.0%}", f"{row.accuracy:.0%}"
+            )
+        output.print(bin_table)
     class_table = Table("class", "size", "cluster", "recall", "precision")
     for row in scores.classes.itertuples(index=False):
         name, size, cluster, recall, precision = row

@@ -26,6 +26,7 @@ _NETWORK = "Encoder, heads and views"
 _FIRST_LABELS = "First labels"
 _LABEL_UPDATES = "Label updates"
 _OUTLIERS = "Outliers"
+_RELIABILITY = "Confidence"
 _LOSSES = "Losses"
 _OPTIMISATION = "Optimisation"
 _RESOURCES = "Resources"
@@ -221,6 +222,15 @@ class Config:
         group=_OUTLIERS,
         at_least=0,
         below=1,
+    )
+
+    repeats: int = setting(
+        30,
+        "Number of times that clusters are searched again in random parts of the texts, with a fixed encoder, to "
+        "estimate the confidence of texts and the stability of clusters; 0 skips this, and the confidence is then the "
+        "probability of the clustering head, which is far too high.",
+        group=_RELIABILITY,
+        at_least=0,
     )
 
     class_contrast: bool = setting(

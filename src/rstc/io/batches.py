@@ -26,7 +26,7 @@ PredictTexts = Callable[[list[str | None]], tuple[Any, Any]]  # texts -> cluster
 
 
 def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts) -> Any:
-    """Return a batch with the columns `cluster` and `confidence`.
+    """Return a batch with the columns `cluster`, `confidence` and `confidence_level`.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts) ->
         predicted = _predict_frame(frame, column, predict)
         clusters = predicted["cluster"].to_numpy(np.int64, na_value=NO_CLUSTER)
         confidence = predicted["confidence"].to_numpy(np.float64, na_value=np.nan)
-        return {**batch, "cluster": clusters, "confidence": confidence}
+        levels = predicted["confidence_level"].to_numpy(object, na_value="")
+        return {**batch, "cluster": clusters, "confidence": confidence, "confidence_level": levels}
     raise InputError(f"a batch is a pyarrow or pandas table or a dictionary of columns, got {type(batch).__name__}")
 
 
@@ -70,16 +71,17 @@ def extend_schema(schema: Any) -> Any:
     Returns
     -------
     pyarrow.Schema, pyspark.sql.types.StructType or pandas.DataFrame
-        A new schema, with `cluster` and `confidence` at its end; an empty pandas table for pandas and Dask.
+        A new schema, with `cluster`, `confidence` and `confidence_level` at its end; an empty pandas table for pandas
+        and Dask.
 
     Examples
     --------
     >>> extend_schema(pa.schema({"text": pa.string()})).names
-    ['text', 'cluster', 'confidence']
+    ['text', 'cluster', 'confidence', 'confidence_level']
     """
     if isinstance(schema, pa.Schema):
         check_reserved_columns(schema.names)
-        for new, kind in zip(CLUSTER_COLUMNS, (pa.int64(), pa.float64()), strict=True):
+        for new, kind in zip(CLUSTER_COLUMNS, (pa.int64(), pa.float64(), pa.string()), strict=True):
             schema = schema.append(pa.field(new, kind))
         return schema
     table = getattr(schema, "_meta", schema)  # where Dask has the empty table that describes its partitions
@@ -88,7 +90,7 @@ def extend_schema(schema: Any) -> Any:
     types = sys.modules.get("pyspark.sql.types")  # imported by whoever has a schema of Spark
     if types is not None and isinstance(schema, types.StructType):
         check_reserved_columns(schema.names)
-        kinds = zip(CLUSTER_COLUMNS, (types.LongType(), types.DoubleType()), strict=True)
+        kinds = zip(CLUSTER_COLUMNS, (types.LongType(), types.DoubleType(), types.StringType()), strict=True)
         return types.StructType([*schema.fields, *(types.StructField(new, kind) for new, kind in kinds)])
     raise InputError(f"a schema is one of pyarrow or Spark, or a table of pandas or Dask, got {type(schema).__name__}")
 
@@ -109,8 +111,14 @@ def _predict_arrow(
     name = _find_text_column(sample, column)
     texts = extract_texts(pd.DataFrame({name: batch.column(name).to_pylist()}), name)
     predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *_predict_in_blocks(texts, predict))
-    columns = [*batch.columns, *(pa.array(predicted[new], from_pandas=True) for new in CLUSTER_COLUMNS)]
+    columns = [*batch.columns, *(_to_arrow(predicted[new]) for new in CLUSTER_COLUMNS)]
     return type(batch).from_arrays(columns, schema=schema)
+
+
+def _to_arrow(column: pd.Series[Any]) -> pa.Array:
+    """Return a column as a plain array, which a chunked array cannot stand in for in a record batch."""
+    array = pa.array(column, from_pandas=True)
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _predict_in_blocks(texts: list[str | None], predict: PredictTexts) -> tuple[Any, Any]:

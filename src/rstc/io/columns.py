@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.predictions import NO_CLUSTER
+from rstc.io.predictions import NO_CLUSTER, level_of
 
 TEXT_COLUMN = "text"  # of plain text files, and preferred where several columns hold words
-CLUSTER_COLUMNS = ("cluster", "confidence")
+CLUSTER_COLUMNS = ("cluster", "confidence", "confidence_level")
 _SAMPLE_ROWS = 1000  # of a column that are inspected to decide what it holds
 
 
@@ -157,7 +157,7 @@ def check_reserved_columns(columns: Iterable[Any]) -> None:
 def add_cluster_columns(
     table: pd.DataFrame, clusters: Sequence[int | None], confidence: Sequence[float | None]
 ) -> pd.DataFrame:
-    """Return a table with the columns `cluster` and `confidence`.
+    """Return a table with the columns `cluster`, `confidence` and `confidence_level` (high, medium or low).
 
     Parameters
     ----------
@@ -169,9 +169,11 @@ def add_cluster_columns(
         The confidence of each row, (N,), rounded to four digits; None for a missing value.
     """
     check_reserved_columns(table.columns)
+    rounded = [None if share is None else round(share, 4) for share in confidence]
     return table.assign(
         cluster=pd.array(list(clusters), dtype="Int64"),
-        confidence=pd.array([None if share is None else round(share, 4) for share in confidence], dtype="Float64"),
+        confidence=pd.array(rounded, dtype="Float64"),
+        confidence_level=pd.array([None if share is None else level_of(share) for share in rounded], dtype="string"),
     )
 
 
@@ -200,6 +202,16 @@ def add_predictions(
         [None if text is None else int(cluster) for text, cluster in zip(texts, clusters, strict=True)],
         [None if cluster == NO_CLUSTER else float(p) for cluster, p in zip(clusters, confidence, strict=True)],
     )
+
+
+def extract_confidence(table: pd.DataFrame, column: str) -> list[float] | None:
+    """Return the confidence of each row, 0 where it is missing, as for outliers; None without such a column."""
+    if column not in table.columns:
+        return None
+    values = pd.to_numeric(table[column], errors="coerce").fillna(0).astype(float)
+    if not values.between(0, 1).all():
+        raise InputError(f"column {column!r} does not hold confidences: it has values below 0 or above 1")
+    return values.tolist()
 
 
 def _to_pandas(X: Any) -> Any:

@@ -14,6 +14,7 @@ from rstc.config import Config
 from rstc.io.predictions import NO_CLUSTER, Assignment
 from rstc.numerics.hierarchy import Tree, collapse_tree
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
+from rstc.pseudo_labels.confidence_model import ConfidenceModel, assess_confidence
 from rstc.pseudo_labels.outliers import OutlierDetector
 from rstc.representation.heads import merge_head
 from rstc.representation.network import Network
@@ -38,6 +39,8 @@ class FittedModel:
         The known class of each cluster, None for new clusters; None if no labels were given.
     outlier_detector : OutlierDetector or None
         Detects outliers; None unless `noise` is set.
+    confidence_model : ConfidenceModel or None
+        Estimates the confidence of new texts; None if it was not fitted, and the confidence is the head's probability.
     n_clusters_search : ClusterCount or None
         How the number of clusters was estimated; None if it was given.
     history : list of dict
@@ -64,6 +67,7 @@ class FittedModel:
     hierarchy: Tree | None
     classes: list[Any] | None
     outlier_detector: OutlierDetector | None
+    confidence_model: ConfidenceModel | None
     n_clusters_search: ClusterCount | None
     history: list[dict[str, Any]]
     n_iter: int
@@ -84,10 +88,16 @@ class FittedModel:
         tokens = self.network.encoder.tokenize(texts)
         if not tokens:
             P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters, self.network.encoder.dim))
-            return Assignment(np.zeros(0, dtype=np.int64), P, E)
+            return Assignment(np.zeros(0, dtype=np.int64), P, E, np.zeros(0, dtype=np.float32))
         prediction = self.network.break_ties(tokens, self.network.predict(tokens))
         P, E = prediction.log_p.exp().numpy(), prediction.E.numpy()
-        return Assignment(self.mark_outliers(prediction.clusters.numpy(), E, texts), P, E)
+        clusters = prediction.clusters.numpy()
+        return Assignment(
+            self.mark_outliers(clusters, E, texts),
+            P,
+            E,
+            assess_confidence(self.confidence_model, P, E, texts, clusters),
+        )
 
     def mark_outliers(self, clusters: NDArray[np.int64], E: NDArray[np.float32], texts: list[str]) -> NDArray[np.int64]:
         """Return clusters (N,) with NO_CLUSTER for outliers, by embeddings (N, D) and texts."""
@@ -112,6 +122,7 @@ class FittedModel:
             self.class_distribution @ np.eye(k)[groups],
             None if self.hierarchy is None else collapse_tree(self.hierarchy, groups),
             classes,
+            self.confidence_model and self.confidence_model.merge_clusters(groups),
         )
 
     def with_clusters(
@@ -120,17 +131,23 @@ class FittedModel:
         class_distribution: NDArray[np.float64],
         hierarchy: Tree | None,
         classes: list[Any] | None,
+        confidence_model: ConfidenceModel | None,
     ) -> FittedModel:
         """Return this model with other clusters: everything that is stored per cluster changes together."""
         n_clusters = network.cluster_head.n_clusters
         if len(class_distribution) != n_clusters or (classes is not None and len(classes) != n_clusters):
             raise ValueError(f"a network of {n_clusters} clusters needs a share and a class for each of them")
         return replace(
-            self, network=network, class_distribution=class_distribution, hierarchy=hierarchy, classes=classes
+            self,
+            network=network,
+            class_distribution=class_distribution,
+            hierarchy=hierarchy,
+            classes=classes,
+            confidence_model=confidence_model,
         )
 
     def to_facts(self) -> dict[str, Any]:
-        """Return the entry `facts` of model.json: all but the network, the settings and the outlier detector."""
+        """Return the entry `facts` of model.json: all but network, settings, outlier detector and confidence."""
         return {
             "class_distribution": self.class_distribution.tolist(),
             "history": self.history,
@@ -148,7 +165,12 @@ class FittedModel:
 
     @classmethod
     def from_facts(
-        cls, facts: Mapping[str, Any], network: Network, config: Config, outlier_detector: OutlierDetector | None
+        cls,
+        facts: Mapping[str, Any],
+        network: Network,
+        config: Config,
+        outlier_detector: OutlierDetector | None,
+        confidence_model: ConfidenceModel | None,
     ) -> FittedModel:
         """Return the model that `to_facts` described.
 
@@ -170,6 +192,7 @@ class FittedModel:
             hierarchy=hierarchy,
             classes=classes,
             outlier_detector=outlier_detector,
+            confidence_model=confidence_model,
             n_clusters_search=cluster_count_from_dict(facts.get("count")),
             history=facts["history"],
             n_iter=facts["n_iter"],

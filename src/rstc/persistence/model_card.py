@@ -47,6 +47,12 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
     classes = [str(label) for label in model.classes or [] if label is not None]
     if classes:
         rows["given classes"] = ", ".join(_remove_markup(label) for label in classes)
+    confidence = (
+        "Its confidence is the head's own probability and far too high: use it to rank texts."
+        if model.confidence_model is None
+        else "Its confidence estimates how likely the same cluster is if the analysis is repeated on other texts of "
+        "the same kind, not how likely it is that the cluster is what you would call right."
+    )
     outliers = "outliers get -1" if model.config.noise else "including texts that fit none"
     return "\n".join(
         [
@@ -83,7 +89,7 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
             f"({outliers}).",
             "- Its clusters are those of the texts it was trained on. Texts of another kind or of a later time are "
             "assigned to the same clusters.",
-            "- Its confidence is not calibrated: use it to rank texts, not as a probability of being right.",
+            f"- {confidence}",
             "- No labels were used unless classes are given above, and its accuracy was not measured: compare it with "
             "labelled texts (`rstc evaluate`).",
             "- The texts are not stored in this folder, but the encoder may have memorized parts of them.",

@@ -3,6 +3,7 @@
     encoder/               opens with SentenceTransformer(folder / "encoder")
     heads.safetensors      G_p (or centroids) and G_z
     strangers.safetensors  the outlier detector, if `noise` was set
+    confidence.safetensors the confidence of new texts, unless `repeats` is 0
     model.json             format version, settings, state, and the sha256 of every file (`ModelDescription`)
     README.md              the model card
 
@@ -12,8 +13,10 @@ library opens it: it can be refused, but it cannot run code or read files outsid
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -33,6 +36,7 @@ from rstc.persistence.model_description import (
     read_description,
     write_description,
 )
+from rstc.pseudo_labels.confidence_model import ConfidenceModel
 from rstc.pseudo_labels.outliers import OutlierDetector
 from rstc.representation.folder_checks import is_inside_folder
 from rstc.representation.heads import CentroidHead, ClusterHead, ClusteringNetwork, GroupedHead, ProjectingNetwork
@@ -44,7 +48,10 @@ from rstc.runtime.environment import package_versions
 CARD = "README.md"
 HEADS = "heads.safetensors"
 OUTLIER_DETECTOR = "strangers.safetensors"
+CONFIDENCE = "confidence.safetensors"
 ENCODER = "encoder"
+
+Part = TypeVar("Part")
 
 
 def save_model(folder: Path, model: FittedModel) -> None:
@@ -61,6 +68,8 @@ def save_model(folder: Path, model: FittedModel) -> None:
         save_file({name: v for name, v in state.items() if not name.startswith("encoder.")}, new / HEADS)
         if model.outlier_detector:
             save_arrays(model.outlier_detector.to_arrays(), new / OUTLIER_DETECTOR)
+        if model.confidence_model:
+            save_arrays(model.confidence_model.to_arrays(), new / CONFIDENCE)
         content = {
             "format_version": FORMAT_VERSION,
             "config": model.config.to_dict(),
@@ -98,9 +107,13 @@ def load_model(folder: Path, device: str = "auto") -> FittedModel:
     head = _build_head(description, encoder.dim, config)
     network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
     _load_heads(folder / HEADS, network, str(torch_device))
-    detector = _load_outlier_detector(folder, description, encoder.dim)
+    files, dim, n_clusters = description.files, encoder.dim, description.n_clusters
+    detector = _load_part(folder, OUTLIER_DETECTOR, files, lambda arrays: OutlierDetector.from_arrays(arrays, dim))
+    confidence = _load_part(
+        folder, CONFIDENCE, files, lambda arrays: ConfidenceModel.from_arrays(arrays, dim, n_clusters)
+    )
     try:
-        return FittedModel.from_facts(description.facts, network.eval(), config, detector)
+        return FittedModel.from_facts(description.facts, network.eval(), config, detector, confidence)
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise InputError(f"the entries of {folder / DESCRIPTION} do not fit together ({problem!r})") from problem
 
@@ -166,14 +179,16 @@ def _load_heads(path: Path, network: Network, device: str) -> None:
         raise InputError(f"the heads in {path} do not fit the model: a group is not among 0 to {head.n_clusters - 1}")
 
 
-def _load_outlier_detector(folder: Path, description: ModelDescription, dim: int) -> OutlierDetector | None:
-    """Read the outlier detector, if the folder holds one."""
-    if OUTLIER_DETECTOR not in description.files:
+def _load_part(
+    folder: Path, name: str, files: Mapping[str, str], restore: Callable[[dict[str, Any]], Part]
+) -> Part | None:
+    """Restore an optional part of the model from the arrays of its file, if the folder holds one."""
+    if name not in files:
         return None
     try:
-        return OutlierDetector.from_arrays(load_arrays(folder / OUTLIER_DETECTOR), dim)
+        return restore(load_arrays(folder / name))
     except (SafetensorError, InputError) as problem:
-        raise InputError(f"{folder / OUTLIER_DETECTOR} does not fit the model: {problem}") from problem
+        raise InputError(f"{folder / name} does not fit the model: {problem}") from problem
 
 
 def _is_replaceable(folder: Path) -> bool:
@@ -185,4 +200,4 @@ def _is_replaceable(folder: Path) -> bool:
         read_description(folder)
     except InputError:
         return False
-    return names <= {DESCRIPTION, CARD, HEADS, OUTLIER_DETECTOR, ENCODER}
+    return names <= {DESCRIPTION, CARD, HEADS, OUTLIER_DETECTOR, CONFIDENCE, ENCODER}

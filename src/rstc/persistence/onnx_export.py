@@ -9,13 +9,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from safetensors.numpy import save_file as save_arrays
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rstc.errors import InputError
 from rstc.io.atomic import replace_folder, sha256
 from rstc.persistence.fitted_model import FittedModel
-from rstc.persistence.onnx_model import DESCRIPTION, MODEL, TOKENIZER, OnnxDescription, check_export_target
+from rstc.persistence.onnx_model import (
+    CONFIDENCE,
+    DESCRIPTION,
+    MODEL,
+    TOKENIZER,
+    OnnxDescription,
+    check_export_target,
+)
 from rstc.representation.encoder import Encoder, silence_transformers
 from rstc.representation.heads import CentroidHead, ClusterHead, GroupedHead
 from rstc.representation.padding import pad_ids
@@ -38,6 +46,10 @@ def export_onnx(model: FittedModel, folder: Path) -> None:
     with replace_folder(folder) as new:
         _write_graph(_ExportedNetwork(encoder, network.cluster_head).eval(), encoder, new / MODEL)
         tokenizer.save(str(new / TOKENIZER))
+        names = [MODEL, TOKENIZER]
+        if model.confidence_model:
+            save_arrays(model.confidence_model.to_arrays(), new / CONFIDENCE)
+            names.append(CONFIDENCE)
         description = OnnxDescription(
             n_clusters=model.n_clusters,
             dim=encoder.dim,
@@ -46,7 +58,7 @@ def export_onnx(model: FittedModel, folder: Path) -> None:
             class_distribution=model.class_distribution.tolist(),
             text_column=model.text_column,
             versions=package_versions(),
-            files={name: sha256(new / name) for name in (MODEL, TOKENIZER)},
+            files={name: sha256(new / name) for name in names},
         )
         (new / DESCRIPTION).write_text(json.dumps(asdict(description), indent=1), encoding="utf-8")
 

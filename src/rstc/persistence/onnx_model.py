@@ -2,9 +2,10 @@
 
     model.onnx       token ids and attention mask (B, L) to log P (B, C) and E (B, D)
     tokenizer.json   texts to token ids
-    onnx.json        the number of clusters and tokens, and the sha256 of both files (`OnnxDescription`)
+    onnx.json        the number of clusters and tokens, and the sha256 of the other files (`OnnxDescription`)
+    confidence.safetensors   the confidence of new texts, if the model has one
 
-It needs numpy, pandas, tokenizers and onnxruntime.
+It needs numpy, scipy, scikit-learn, pandas, safetensors, tokenizers and onnxruntime.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,10 @@ from rstc.runtime.cores import default_threads
 from rstc.runtime.optional import import_optional
 from rstc.validation.texts import NonEmptyTexts
 
-MODEL, TOKENIZER, DESCRIPTION = "model.onnx", "tokenizer.json", "onnx.json"
+if TYPE_CHECKING:
+    from rstc.pseudo_labels.confidence_model import ConfidenceModel
+
+MODEL, TOKENIZER, DESCRIPTION, CONFIDENCE = "model.onnx", "tokenizer.json", "onnx.json", "confidence.safetensors"
 FORMAT_VERSION = 1
 MAX_COUNT = 10**6  # of clusters, dimensions or tokens
 
@@ -108,6 +112,8 @@ class OnnxModel:
         shapes = {output.name: output.shape[1:] for output in self._session.get_outputs()}
         if shapes != {"log_p": [self.n_clusters_], "E": [self._dim]}:
             raise InputError(f"the outputs of {folder / MODEL} are not those that {DESCRIPTION} describes")
+        has_confidence = CONFIDENCE in description.files
+        self._confidence_model = _load_confidence(folder, description) if has_confidence else None
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the cluster of each text, (N,); -1 where a row holds no text."""
@@ -123,6 +129,8 @@ class OnnxModel:
 
     def assign(self, X: Any) -> Assignment:
         """Return clusters, probabilities and embeddings of texts in one pass over them."""
+        from rstc.pseudo_labels.confidence_model import assess_confidence  # imports scikit-learn
+
         data = NonEmptyTexts.from_list(to_text_list(X))
         encodings = self._tokenizer.encode_batch([text[:MAX_TEXT_CHARS] for text in data.texts])
         tokens = [encoding.ids for encoding in encodings]
@@ -136,7 +144,11 @@ class OnnxModel:
         with ThreadPoolExecutor(self._threads) as threads:
             list(threads.map(run, split_into_batches(sort_by_length(tokens), tokens)))
         clusters = log_p.argmax(1) if len(tokens) else np.zeros(0, dtype=np.int64)
-        return Assignment(data.expand(clusters, NO_CLUSTER), data.expand(np.exp(log_p), 0), data.expand(E, 0))
+        P = np.exp(log_p)
+        confidence = assess_confidence(self._confidence_model, P, E, data.texts, clusters)
+        return Assignment(
+            data.expand(clusters, NO_CLUSTER), data.expand(P, 0), data.expand(E, 0), data.expand(confidence, 0)
+        )
 
 
 def is_exported(folder: Path) -> bool:
@@ -150,7 +162,7 @@ def check_export_target(folder: Path) -> None:
     if not folder.exists():
         return
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else {""}
-    if names and not (is_exported(folder) and names <= {MODEL, TOKENIZER, DESCRIPTION}):
+    if names and not (is_exported(folder) and names <= {MODEL, TOKENIZER, DESCRIPTION, CONFIDENCE}):
         raise InputError(f"{folder} exists and is not an exported model; choose another folder")
 
 
@@ -175,11 +187,24 @@ def read_description(folder: Path) -> OnnxDescription:
     )
     if not valid or not isinstance(files, dict):
         raise InputError(f"{path} is not the description of an exported model")
-    for name in (MODEL, TOKENIZER):
+    for name in (MODEL, TOKENIZER, *([CONFIDENCE] if CONFIDENCE in files else [])):
         if not (folder / name).is_file() or sha256(folder / name) != files.get(name):
             raise InputError(f"{folder / name} is missing or was changed since it was exported")
     entries: dict[str, Any] = {field.name: content.get(field.name) for field in fields(OnnxDescription)}
     return OnnxDescription(**entries)
+
+
+def _load_confidence(folder: Path, description: OnnxDescription) -> ConfidenceModel:
+    """Read the confidence model of an exported model."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    from rstc.pseudo_labels.confidence_model import ConfidenceModel
+
+    try:
+        return ConfidenceModel.from_arrays(load_file(folder / CONFIDENCE), description.dim, description.n_clusters)
+    except (SafetensorError, InputError) as problem:
+        raise InputError(f"{folder / CONFIDENCE} does not fit the model: {problem}") from problem
 
 
 def _is_count(value: Any) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rstc.errors import InputError
 from rstc.io.atomic import replace_folder
 from rstc.io.columns import add_cluster_columns
-from rstc.io.predictions import NO_CLUSTER, confidence_of
+from rstc.io.predictions import NO_CLUSTER
 from rstc.persistence.model_description import read_description
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
@@ -120,12 +120,18 @@ class _RunFiles:
         run, folder, model, confidence = self.run, self.folder, self.model, self.run.points.confidence
         if run.log.edits:
             from rstc.pipelines.correct_model import correct_model
+            from rstc.pseudo_labels.confidence_model import assess_confidence
 
             E = self.embeddings
             with self.progress.stage("fit head"):
                 model = correct_model(model, E, run)
                 P = model.network.predict_embeddings(E).log_p.exp().numpy()
-                confidence = confidence_of(P, run.clusters)
+                changed = np.flatnonzero(run.changed)  # the other texts keep the confidence in their cluster
+                texts = [run.points.texts[row] for row in changed]
+                confidence = confidence.copy()
+                confidence[changed] = assess_confidence(
+                    model.confidence_model, P[changed], E.numpy()[changed], texts, run.clusters[changed]
+                )
         with self.progress.stage("write"), replace_folder(folder) as new:
             shutil.copytree(folder, new, copy_function=_link_or_copy, dirs_exist_ok=True)
             if self.model_folder == folder / MODEL:

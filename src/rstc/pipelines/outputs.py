@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from rstc.estimator import RSTC
 from rstc.io.columns import add_predictions, extract_texts
-from rstc.io.predictions import NO_CLUSTER, confidence_of
+from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
 from rstc.results.describe import describe
 from rstc.results.naming import name_by_keywords
+from rstc.results.reliability import RunReliability, build_run_reliability, rate_clusters
 from rstc.results.summary import (
     ClusterEntry,
     InputInfo,
@@ -100,7 +101,7 @@ def collect_output(run_input: RunInput, model: RSTC, processes: ProcessGroup) ->
     RunOutput or None
         None in all processes but the first.
     """
-    confidence = confidence_of(model.probabilities_)
+    confidence = model.confidence_
     data = NonEmptyTexts.from_list(run_input.texts)
     text_rows = np.array(data.rows, dtype=np.int64)
     if processes.is_single and len(text_rows) <= MAX_SHOWN:
@@ -145,6 +146,8 @@ def describe_clusters(output: RunOutput, model: RSTC) -> list[ClusterEntry]:
     labels, confidence = output.clusters[output.shown], output.confidence[output.shown]
     descriptions = describe(output.texts, labels, confidence, output.E)
     names = name_by_keywords(descriptions, model.classes_)
+    reliability = model.reliability_
+    ratings = rate_clusters(reliability.measure_stability(), model.n_texts_) if reliability else {}
     return [
         build_cluster_entry(
             replace(description, size=int((output.clusters == description.cluster).sum())),
@@ -153,6 +156,7 @@ def describe_clusters(output: RunOutput, model: RSTC) -> list[ClusterEntry]:
             n_texts=model.n_texts_,
             label=model.classes_[description.cluster] if model.classes_ else None,
             estimated_share=float(model.class_distribution_[description.cluster]),
+            reliability=ratings.get(description.cluster),
         )
         for description, name in zip(descriptions, names, strict=True)
     ]
@@ -225,6 +229,20 @@ def build_summary(
         versions=package_versions(),
         created=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
+        reliability=_assess_run(output, model, clusters),
+    )
+
+
+def _assess_run(output: RunOutput, model: RSTC, clusters: list[ClusterEntry]) -> RunReliability | None:
+    """Assess how far a run can be trusted; None if the model was fitted without repeats."""
+    if model.reliability_ is None:
+        return None
+    return build_run_reliability(
+        model.reliability_.structure,
+        output.confidence[output.clusters != NO_CLUSTER],
+        [entry.reliability for entry in clusters if entry.reliability],
+        max((entry.share for entry in clusters), default=0.0),
+        model.reliability_.repeats.n_repeats,
     )
 
 

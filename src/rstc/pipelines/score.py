@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rstc.io.columns import extract_texts, find_text_column
+from rstc.io.predictions import NO_CLUSTER
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import Points, read_rows, write_summary
@@ -53,23 +56,23 @@ def score_points(points: Points, classes: Sequence[Any], column: str) -> TruthSc
     -------
     TruthScores
     """
-    from rstc.metrics import confusion_matrix, evaluate  # scikit-learn, not before the input is known to be valid
+    # scikit-learn, not before the input is known to be valid
+    from rstc.metrics import confusion_matrix, evaluate, evaluate_confidence
 
-    true_classes = [classes[row] for row in points.rows]
-    pairs = [
-        (true_class, cluster)
-        for true_class, cluster in zip(true_classes, points.clusters.tolist(), strict=True)
-        if true_class is not None
-    ]
-    y_true, clusters = [true_class for true_class, _ in pairs], [cluster for _, cluster in pairs]
+    rows = [i for i, row in enumerate(points.rows.tolist()) if classes[row] is not None]
+    y_true, clusters = [classes[row] for row in points.rows[rows]], points.clusters[rows].tolist()
     scores, matrix = evaluate(y_true, clusters), confusion_matrix(y_true, clusters)
+    # An outlier has no confidence: it is in no cluster.
+    confidence = np.where(points.clusters[rows] == NO_CLUSTER, 0, points.confidence[rows]).tolist()
+    calibration = evaluate_confidence(y_true, clusters, confidence)
     return TruthScores(
         column=column,
-        n_texts=len(pairs),
+        n_texts=len(rows),
         acc=scores.acc,
         nmi=scores.nmi,
         ari=scores.ari,
         classes=matrix.index.tolist(),
         clusters=matrix.columns.tolist(),
         matrix=matrix.to_numpy().tolist(),
+        calibration={**asdict(calibration), "bins": calibration.bins.to_dict("records")},
     )

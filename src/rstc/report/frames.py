@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.errors import InputError
-from rstc.io.predictions import confidence_of
+from rstc.io.predictions import level_of
 from rstc.report.colours import colour_of
 from rstc.results.describe import describe
 from rstc.results.layout import Layout, compute_layout
 from rstc.results.naming import name_by_keywords
+from rstc.results.reliability import ClusterReliability, rate_clusters
 from rstc.results.summary import build_cluster_entry
 from rstc.validation.texts import NonEmptyTexts
+
+if TYPE_CHECKING:
+    from rstc.training.reliability import Reliability
 
 MAX_CLUSTERS_SHOWN = 30  # in a notebook
 MAX_POINTS_SHOWN = 2000  # on the map in a notebook
@@ -31,7 +35,9 @@ class ResultFramesMixin:
     """Data frames and the notebook view of a model that is fitted on texts."""
 
     labels_: NDArray[np.int64]
-    probabilities_: NDArray[np.float32]
+    confidence_: NDArray[np.float32]
+    reliability_: Reliability | None
+    n_texts_: int
     embedding_: NDArray[np.float32]
     class_distribution_: NDArray[np.float64]
     classes_: list[Any] | None
@@ -44,7 +50,8 @@ class ResultFramesMixin:
         Returns
         -------
         DataFrame
-            One row per text, with the index of the input and the columns `text`, `cluster`, `name` and `confidence`.
+            One row per text, with the index of the input and the columns `text`, `cluster`, `name`, `confidence` and
+            `confidence_level`.
             The cluster is missing for rows without a text, and -1 for outliers.
         """
         self._check_has_texts()
@@ -55,7 +62,11 @@ class ResultFramesMixin:
             "text": self._texts,
             "cluster": pd.array(np.where(has_text, self.labels_, 0), dtype="Int64"),
             "name": names,
-            "confidence": np.where(self.labels_ >= 0, confidence_of(self.probabilities_), np.nan),
+            "confidence": np.where(self.labels_ >= 0, self.confidence_, np.nan),
+            "confidence_level": [
+                level_of(round(confidence, 4)) if label >= 0 else None
+                for confidence, label in zip(self.confidence_.tolist(), self.labels_.tolist(), strict=True)
+            ],
         }
         frame = pd.DataFrame(columns, index=self._index)
         frame.loc[~has_text, "cluster"] = pd.NA
@@ -63,7 +74,11 @@ class ResultFramesMixin:
 
     @property
     def cluster_info_(self) -> pd.DataFrame:
-        """One row per cluster: name, size, share, estimated_share, confidence, keywords, typical and doubtful texts."""
+        """One row per cluster: name, size, share, estimated_share, confidence, keywords, typical and doubtful texts.
+
+        With repeats also its stability (the share of repeats that find it again), separation, size_low and size_high,
+        confused_with (another cluster), and a note in plain words.
+        """
         self._check_has_texts()
         return self._cluster_frame_and_html[0]
 
@@ -77,8 +92,9 @@ class ResultFramesMixin:
         data = NonEmptyTexts.from_list(self._texts)
         rows, texts = data.rows, data.texts
         labels, E = self.labels_[rows], self.embedding_[rows]
-        confidence = confidence_of(self.probabilities_[rows])
-        frame = build_cluster_frame(texts, labels, confidence, E, self.class_distribution_, self.classes_)
+        confidence, reliability = self.confidence_[rows], self.reliability_
+        ratings = rate_clusters(reliability.measure_stability(), self.n_texts_) if reliability else {}
+        frame = build_cluster_frame(texts, labels, confidence, E, self.class_distribution_, self.classes_, ratings)
         sample = np.random.default_rng(0).permutation(len(rows))[:MAX_POINTS_SHOWN]
         title = f"{type(self).__name__}: {len(texts):,} texts in {len(frame)} clusters"
         return frame, render_html(title, frame, compute_layout(E[sample]), labels[sample])
@@ -102,6 +118,7 @@ def build_cluster_frame(
     E: NDArray[np.float32],
     b: NDArray[np.float64],
     given_names: Sequence[Any] | None = None,
+    ratings: Mapping[int, ClusterReliability] | None = None,
 ) -> pd.DataFrame:
     """Build a data frame with one row per cluster that holds a text.
 
@@ -119,6 +136,8 @@ def build_cluster_frame(
         Estimated share of each cluster.
     given_names : sequence, optional
         A name or None for each cluster number.
+    ratings : mapping, optional
+        How far each cluster can be trusted.
 
     Returns
     -------
@@ -133,6 +152,7 @@ def build_cluster_frame(
         )
         for description, name in zip(descriptions, names, strict=True)
     ]
+    names_by_cluster, ratings = {entry.cluster: entry.name for entry in entries}, ratings or {}
     rows = [
         {
             "name": entry.name,
@@ -144,10 +164,25 @@ def build_cluster_frame(
             # In full: the quotes of an entry are truncated.
             "typical": [texts[row] for row in entry.typical_rows],
             "doubtful": [texts[row] for row in entry.doubtful_rows],
+            **_rate(ratings.get(entry.cluster), names_by_cluster),
         }
         for entry in entries
     ]
     return pd.DataFrame(rows, index=pd.Index([entry.cluster for entry in entries], name="cluster"))
+
+
+def _rate(rating: ClusterReliability | None, names: Mapping[int, str]) -> dict[str, Any]:
+    """Return the columns on how far a cluster can be trusted; none without a rating."""
+    if rating is None:
+        return {}
+    return {
+        "stability": rating.n_found / rating.n_repeats,
+        "separation": rating.separation,
+        "size_low": rating.size_low,
+        "size_high": rating.size_high,
+        "confused_with": rating.confused_with,
+        "note": rating.describe(names),
+    }
 
 
 def render_html(title: str, clusters: pd.DataFrame, layout: Layout, labels: NDArray[np.int64]) -> str:

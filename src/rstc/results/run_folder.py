@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from rstc.errors import InputError
 from rstc.io.atomic import check_writable, remove_leftovers, replace_file
 from rstc.io.checkpoint_names import check_only_checkpoints
-from rstc.io.columns import extract_texts
+from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.results.edits import EDITS, read_log
@@ -202,7 +202,7 @@ def read_rows(folder: Path, input_info: InputInfo, points: Points) -> pd.DataFra
         raise InputError(
             f"{path} does not hold the rows of the run in their order; restore it, and sort a copy instead"
         )
-    return table.drop(columns=["cluster", "confidence"], errors="ignore")
+    return table.drop(columns=list(CLUSTER_COLUMNS), errors="ignore")
 
 
 def write_points(folder: Path, points: Points) -> None:

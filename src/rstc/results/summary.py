@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.results.decisions import describe_decisions
+from rstc.results.records import Record, stored_as
+from rstc.results.reliability import ClusterReliability, RunReliability
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -17,31 +19,8 @@ if TYPE_CHECKING:
 MAX_QUOTE_LENGTH = 500  # characters of a text that a summary quotes
 
 
-def _stored_as(key: str) -> dict[str, str]:
-    """Return the metadata of a field whose key in the file differs from its name."""
-    return {"key": key}
-
-
-class _Record:
-    """A dataclass that is stored as a JSON object, one key per field and in the order of the fields."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the record as a JSON object."""
-        return {_key(item): getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Read a record from a JSON object; keys that are missing take the defaults, unknown keys are ignored."""
-        return cls(**{item.name: values[_key(item)] for item in fields(cls) if _key(item) in values})  # type: ignore[arg-type]
-
-
-def _key(item: Any) -> str:
-    """Return the key of a dataclass field in the file."""
-    return str(item.metadata.get("key", item.name))
-
-
 @dataclass(frozen=True, kw_only=True)
-class InputInfo(_Record):
+class InputInfo(Record):
     """The input of a run.
 
     Attributes
@@ -75,12 +54,12 @@ class InputInfo(_Record):
     view_columns: Sequence[str] | None = None
     guard_formulas: bool = False
     text_column: str
-    n_rows: int = field(metadata=_stored_as("rows"))
-    n_texts: int = field(metadata=_stored_as("texts"))
-    n_missing: int = field(metadata=_stored_as("missing"))
-    n_trained: int = field(metadata=_stored_as("trained_on"))
-    n_shown: int = field(metadata=_stored_as("shown"))
-    n_processes: int = field(default=1, metadata=_stored_as("processes"))
+    n_rows: int = field(metadata=stored_as("rows"))
+    n_texts: int = field(metadata=stored_as("texts"))
+    n_missing: int = field(metadata=stored_as("missing"))
+    n_trained: int = field(metadata=stored_as("trained_on"))
+    n_shown: int = field(metadata=stored_as("shown"))
+    n_processes: int = field(default=1, metadata=stored_as("processes"))
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -89,7 +68,7 @@ class InputInfo(_Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterEntry(_Record):
+class ClusterEntry(Record):
     """One cluster of a run.
 
     Attributes
@@ -116,6 +95,8 @@ class ClusterEntry(_Record):
         The entry of b for the cluster, None where corrections changed which texts it holds.
     typical_rows, doubtful_rows : list of int
         Indices of the quoted texts among the shown texts of the run.
+    reliability : ClusterReliability or None
+        How far the cluster can be trusted; None if it was not estimated, or if corrections changed the cluster.
     """
 
     name: str
@@ -129,8 +110,21 @@ class ClusterEntry(_Record):
     near: list[int]
     share: float
     estimated_share: float | None
-    typical_rows: list[int] = field(metadata=_stored_as("typical_at"))
-    doubtful_rows: list[int] = field(metadata=_stored_as("doubtful_at"))
+    typical_rows: list[int] = field(metadata=stored_as("typical_at"))
+    doubtful_rows: list[int] = field(metadata=stored_as("doubtful_at"))
+    reliability: ClusterReliability | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as a JSON object."""
+        entry = super().to_json()
+        rating = entry.pop("reliability")
+        return entry if rating is None else {**entry, "reliability": rating.to_json()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Read an entry from a JSON object."""
+        stored = values.get("reliability")
+        return super().from_json({**values, "reliability": stored and ClusterReliability.from_json(stored)})
 
 
 def build_cluster_entry(
@@ -141,6 +135,7 @@ def build_cluster_entry(
     n_texts: int,
     label: Any = None,
     estimated_share: float | None = None,
+    reliability: ClusterReliability | None = None,
 ) -> ClusterEntry:
     """Build the entry of a cluster from its description.
 
@@ -158,6 +153,8 @@ def build_cluster_entry(
         The given class that the cluster is.
     estimated_share : float, optional
         The entry of b for the cluster.
+    reliability : ClusterReliability, optional
+        How far the cluster can be trusted.
 
     Returns
     -------
@@ -185,11 +182,12 @@ def build_cluster_entry(
         estimated_share=estimated_share,
         typical_rows=description.typical,
         doubtful_rows=description.doubtful,
+        reliability=reliability,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutlierSummary(_Record):
+class OutlierSummary(Record):
     """The outliers of a run with the setting `noise`.
 
     Attributes
@@ -202,13 +200,13 @@ class OutlierSummary(_Record):
         Expected share of outliers among the texts that kept their cluster.
     """
 
-    requested: float = field(metadata=_stored_as("asked"))
-    n_texts: int = field(metadata=_stored_as("texts"))
+    requested: float = field(metadata=stored_as("asked"))
+    n_texts: int = field(metadata=stored_as("texts"))
     expected_left: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpdateSummary(_Record):
+class UpdateSummary(Record):
     """The rows that `rstc update` added to a run last, and how they differ from the earlier ones.
 
     Attributes
@@ -230,8 +228,8 @@ class UpdateSummary(_Record):
     """
 
     file: str
-    n_rows: int = field(metadata=_stored_as("rows"))
-    n_texts: int = field(metadata=_stored_as("texts"))
+    n_rows: int = field(metadata=stored_as("rows"))
+    n_texts: int = field(metadata=stored_as("texts"))
     shares: list[float]
     shares_before: list[float]
     distance: float
@@ -242,7 +240,7 @@ class UpdateSummary(_Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruthScores(_Record):
+class TruthScores(Record):
     """Scores of the clusters against true classes.
 
     Attributes
@@ -259,16 +257,25 @@ class TruthScores(_Record):
         The clusters, one per column of `matrix`.
     matrix : list of list of int
         Number of texts of each class in each cluster.
+    calibration : dict or None
+        How well confidence predicts the right cluster: `ece`, `aurc`, `risk_at_half`, the `bins` of the reliability
+        diagram, and `coverage` and `risk` of the risk-coverage curve.
     """
 
     column: str
-    n_texts: int = field(metadata=_stored_as("texts"))
+    n_texts: int = field(metadata=stored_as("texts"))
     acc: float
     nmi: float
     ari: float
     classes: list[Any]
     clusters: list[Any]
     matrix: list[list[int]]
+    calibration: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the scores as a JSON object."""
+        scores = super().to_json()
+        return scores if self.calibration else {key: value for key, value in scores.items() if key != "calibration"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,6 +326,8 @@ class Summary:
         Seconds of each stage.
     truth : TruthScores or None
         Scores against true classes, None where there are none.
+    reliability : RunReliability or None
+        How far the run can be trusted, None if it was not estimated.
     """
 
     input: InputInfo
@@ -343,6 +352,7 @@ class Summary:
     created: str
     seconds: dict[str, float]
     truth: TruthScores | None = None
+    reliability: RunReliability | None = None
 
     @property
     def decisions(self) -> list[str]:
@@ -375,7 +385,11 @@ class Summary:
             "made": self.created,
             "seconds": self.seconds,
         }
-        optional = {"decisions": self.decisions, "truth": None if self.truth is None else self.truth.to_json()}
+        optional = {
+            "reliability": self.reliability and {"sentence": self.reliability.describe(), **self.reliability.to_json()},
+            "decisions": self.decisions,
+            "truth": self.truth and self.truth.to_json(),
+        }
         return summary | {name: value for name, value in optional.items() if value}
 
     @classmethod
@@ -385,6 +399,7 @@ class Summary:
         Raises KeyError, TypeError or AttributeError for an object that is no summary.
         """
         outliers, update, truth = values.get("noise"), values.get("update"), values.get("truth")
+        reliability = values.get("reliability")
         return cls(
             input=InputInfo.from_json(values["input"]),
             n_clusters=values["n_clusters"],
@@ -408,4 +423,5 @@ class Summary:
             created=values["made"],
             seconds=values["seconds"],
             truth=None if truth is None else TruthScores.from_json(truth),
+            reliability=None if reliability is None else RunReliability.from_json(reliability),
         )

@@ -29,10 +29,13 @@ class WarmStart:
         Network of that model.
     labels : ndarray of shape (N,)
         Clusters that it predicts for the texts.
+    start : str
+        How its first labels were found.
     """
 
     network: Network
     labels: NDArray[np.int64]
+    start: str
 
 
 @dataclass(frozen=True)

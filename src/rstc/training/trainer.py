@@ -37,6 +37,7 @@ from rstc.training.fingerprint import fingerprint_run
 from rstc.training.history import MeanLosses, make_contrast_entry, make_update_entry
 from rstc.training.inputs import TrainingInputs
 from rstc.training.label_updater import LabelUpdate
+from rstc.training.reliability import Reliability
 from rstc.training.state import Outcome, TrainingState
 from rstc.training.subsample import choose_training_texts
 from rstc.training.trainer_parts import TrainerParts, build_trainer_parts, read_texts
@@ -70,6 +71,8 @@ class TrainResult:
         The estimate of the number of clusters; None if the number was given.
     order : ndarray of shape (C,)
         The id of each cluster during training, which with partial labels is that of its class.
+    reliability : Reliability or None
+        How far the clusters can be trusted; None if it was not estimated.
     """
 
     network: Network
@@ -82,6 +85,7 @@ class TrainResult:
     converged: bool
     cluster_count: ClusterCount | None
     order: NDArray[np.int64]
+    reliability: Reliability | None
 
 
 def train(
@@ -342,6 +346,7 @@ class Trainer:
         """Predict all texts, number the clusters by size, the largest first, and break ties."""
         parts, progress, n_clusters = self.parts, self.progress, network.cluster_head.n_clusters
         parts.texts.release_cache()
+        sample = parts.reliability.draw_sample(prediction.E, parts.label_updater) if parts.reliability else None
         parts.label_updater.release_features()
         E, clusters = prediction.E, prediction.clusters
         if parts.subsample.is_proper:
@@ -355,6 +360,10 @@ class Trainer:
         network.cluster_head.reorder(order)
         with progress.stage("predict"):
             final = network.break_ties(parts.texts.all_texts.tokens, network.predict_embeddings(E))
+        reliability = None
+        if parts.reliability and sample:
+            with progress.stage("confidence"):
+                reliability = parts.reliability.estimate(sample, final, n_clusters, parts.label_updater)
         b = outcome.b[order.numpy()]
         if parts.subsample.is_proper:  # rare texts are over-represented in it
             b = (sizes[order].double() / sizes.sum()).numpy()
@@ -369,4 +378,5 @@ class Trainer:
             outcome.converged,
             parts.cluster_count,
             order.numpy(),
+            reliability,
         )

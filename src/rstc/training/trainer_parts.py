@@ -20,13 +20,14 @@ from rstc.representation.hidden_state_cache import HiddenStateCache
 from rstc.representation.network import Network
 from rstc.representation.objective import ContrastiveObjective
 from rstc.representation.optimizer import NetworkOptimizer
-from rstc.representation.static_vectors import load_static_vectors
+from rstc.representation.static_vectors import StaticVectors, load_static_vectors
 from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.progress import Progress
 from rstc.training.checkpoint_file import StateDict
 from rstc.training.data_loader import DataLoader, Generators
 from rstc.training.inputs import TrainingInputs
 from rstc.training.label_updater import LabelUpdater, SideFeatures
+from rstc.training.reliability import ReliabilityEstimator
 from rstc.training.schedule import Schedule, StoppingCriterion
 from rstc.training.subsample import Subsample
 from rstc.training.training_texts import EncodedTexts, TrainingTexts
@@ -61,6 +62,8 @@ class TrainerParts:
         The estimate of the number of clusters; None if the number was given.
     warm_start_labels : Tensor of shape (n,) or None
         Clusters that the model of a warm start predicts for the training texts.
+    reliability : ReliabilityEstimator or None
+        Estimates how far the final clusters can be trusted; None if `repeats` is 0.
     """
 
     subsample: Subsample
@@ -74,6 +77,7 @@ class TrainerParts:
     generators: Generators
     cluster_count: ClusterCount | None = None
     warm_start_labels: Tensor | None = None
+    reliability: ReliabilityEstimator | None = None
 
 
 def build_trainer_parts(
@@ -122,7 +126,11 @@ def build_trainer_parts(
     if texts.cache and (checkpoint or schedule.contrast_steps or not schedule.uses_labels):
         # The last bits of hidden states depend on the batch they are computed in, so all are computed in this pass.
         texts.embed()
-    side_features = _build_side_features(inputs, config, subsample, rng, processes, progress)
+    static_vectors = None
+    if config.static and (config.class_contrast or isinstance(inputs.n_clusters, tuple)):
+        with progress.stage("features"):
+            static_vectors = load_static_vectors(config.static_vectors)
+    side_features = _build_side_features(inputs, config, subsample, static_vectors, rng, processes, progress)
     cluster_count, n_clusters = None, inputs.n_clusters
     if isinstance(n_clusters, tuple):
         if checkpoint:
@@ -144,6 +152,13 @@ def build_trainer_parts(
     stopping = StoppingCriterion(config.stop_interval, config.delta, processes, subsample.local_rows)
     warm_start = inputs.warm_start
     warm_start_labels = None if warm_start is None else torch.from_numpy(warm_start.labels[subsample.rows])
+    if warm_start:
+        label_updater.start = warm_start.start
+    reliability = None
+    if config.repeats:
+        embed_words = static_vectors.embed if static_vectors else None
+        n_clusters_given = cluster_count is None and warm_start is None
+        reliability = ReliabilityEstimator(inputs.texts, subsample, config.repeats, embed_words, n_clusters_given)
     return TrainerParts(
         subsample,
         texts,
@@ -156,6 +171,7 @@ def build_trainer_parts(
         generators,
         cluster_count,
         warm_start_labels,
+        reliability,
     )
 
 
@@ -179,6 +195,7 @@ def _build_side_features(
     inputs: TrainingInputs,
     config: Config,
     subsample: Subsample,
+    static_vectors: StaticVectors | None,
     rng: np.random.Generator,
     processes: ProcessGroup,
     progress: Progress,
@@ -188,8 +205,8 @@ def _build_side_features(
     if config.class_contrast or isinstance(inputs.n_clusters, tuple):
         texts = [inputs.texts[i] for i in subsample.rows]
         with progress.stage("features"):
-            if config.static:
-                dense[STATIC] = load_static_vectors(config.static_vectors).embed(texts, processes)
+            if static_vectors:
+                dense[STATIC] = static_vectors.embed(texts, processes)
             if config.words:
                 words = build_word_features(texts, rng, processes)
         if inputs.features is not None:

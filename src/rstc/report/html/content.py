@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from rstc.io.predictions import HIGH_CONFIDENCE, MEDIUM_CONFIDENCE
 from rstc.numerics.hierarchy import collapse_tree
 from rstc.report.colours import GREY, HUES, SHADES
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.summary import OutlierSummary
+from rstc.results.reliability import RunReliability
+from rstc.results.summary import ClusterEntry, OutlierSummary
 
 
 def build_page_content(run: CorrectedRun) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
         "steps": summary.n_iter,
         "settled": summary.converged,
         "truth": stored.get("truth"),
+        "reliability": _build_reliability_content(summary.reliability),
         "run": {
             **{name.replace("_", " "): value for name, value in stored["input"].items() if value is not None},
             "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
@@ -53,6 +56,7 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
             "seconds": summary.seconds,
             "made": summary.created,
         },
+        "confidence_levels": [MEDIUM_CONFIDENCE, HIGH_CONFIDENCE],
         "colours": {"hues": HUES, "shades": SHADES, "grey": GREY},
         "settings": summary.settings,
         "versions": summary.versions,
@@ -69,6 +73,12 @@ def _build_outlier_content(outliers: OutlierSummary | None) -> dict[str, Any]:
     }
 
 
+def _build_reliability_content(reliability: RunReliability | None) -> dict[str, Any] | None:
+    if reliability is None:
+        return None
+    return {"sentence": reliability.describe(), "warning": reliability.is_warning, **reliability.to_json()}
+
+
 def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:
     """Build the clusters of a run after its corrections, as the script of the page reads them.
 
@@ -82,6 +92,8 @@ def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:
     list of dict
         One JSON object per cluster.
     """
+    entries = run.entries()
+    names = {entry.cluster: entry.name for entry in entries}
     return [
         {
             "id": entry.cluster,
@@ -93,9 +105,17 @@ def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:
             "estimated_share": entry.estimated_share,
             "keywords": entry.keywords,
             "near": entry.near,
+            "reliability": _build_cluster_reliability(entry, names),
         }
-        for entry in run.entries()
+        for entry in entries
     ]
+
+
+def _build_cluster_reliability(entry: ClusterEntry, names: dict[int, str]) -> dict[str, Any] | None:
+    reliability = entry.reliability
+    if reliability is None:
+        return None
+    return {"level": reliability.level, "sentence": reliability.describe(names), **reliability.to_json()}
 
 
 def build_tree_content(run: CorrectedRun) -> list[list[float]]:

@@ -66,6 +66,38 @@ function truthPanel() {
     element("p", {}, `ACC ${formatPercent(acc)}, NMI ${formatPercent(nmi)}, ARI ${formatPercent(ari)}, for the clusters without corrections.`),
     element("p", { class: "meta" }, "Rows are classes, columns are clusters; the clusters are ordered such that the best matches are on the diagonal."),
     element("table", { class: "matrix" }, element("thead", {}, head), element("tbody", {}, ...rows)),
+    ...(content.truth.calibration ? calibrationFigures(content.truth.calibration) : []),
+  ];
+}
+
+// A square figure of values from 0 to 1; `draw` gets functions that place a value.
+function unitFigure(title, caption, xLabel, yLabel, draw) {
+  const size = 280, left = 46, right = 24, bottom = 38, top = 12, percent = (value) => `${Math.round(100 * value)} %`;
+  const x = (value) => left + value * (size - left - right), y = (value) => size - bottom - value * (size - bottom - top);
+  const svg = svgElement("svg", { viewBox: `0 0 ${size} ${size}`, width: size, role: "img", "aria-label": `${title}. ${caption}` });
+  svg.append(
+    svgElement("rect", { x: x(0), y: y(1), width: x(1) - x(0), height: y(0) - y(1), fill: "none", stroke: "currentColor", opacity: 0.4 }),
+    ...[0, 0.5, 1].flatMap((value) => [
+      svgElement("text", { x: x(value), y: y(0) + 14, "text-anchor": "middle" }, percent(value)),
+      svgElement("text", { x: left - 5, y: y(value) + 4, "text-anchor": "end" }, percent(value))]),
+    svgElement("text", { x: x(0.5), y: size - 6, "text-anchor": "middle" }, xLabel),
+    svgElement("text", { x: x(0.5), y: y(1) + 14, "text-anchor": "middle", opacity: 0.7 }, yLabel),
+    ...draw(x, y));
+  return element("figure", {}, element("figcaption", {}, element("strong", {}, title), " ", caption), svg);
+}
+
+function calibrationFigures({ ece, aurc, risk_at_half, bins, coverage, risk }) {
+  const colour = toCss(parseColour(HUES[0])), width = 0.08;
+  const largest = Math.max(...bins.map((bin) => bin.texts));
+  return [
+    element("h3", {}, "Confidence"),
+    element("p", {}, `Expected calibration error ${ece.toFixed(3)}, area under the risk-coverage curve ${aurc.toFixed(3)}; error of the surest half ${formatPercent(risk_at_half)}.`),
+    element("div", { class: "figures" },
+      unitFigure("Reliability diagram.", "Bars: share of texts in the right cluster, by confidence; darker where there are more texts. On the diagonal, confidence is what it says.", "confidence", "in the right cluster", (x, y) => [
+        ...bins.map((bin) => svgElement("rect", { x: x(bin.low + (0.1 - width) / 2), y: y(bin.accuracy), width: x(width) - x(0), height: y(0) - y(bin.accuracy), fill: colour, opacity: 0.3 + (0.7 * bin.texts) / largest })),
+        svgElement("line", { x1: x(0), y1: y(0), x2: x(1), y2: y(1), stroke: "currentColor", "stroke-dasharray": "4 3" })]),
+      unitFigure("Risk-coverage curve.", "Error among the surest texts, by the share of texts that are kept.", "share of the texts, surest first", "error", (x, y) => [
+        svgElement("polyline", { points: coverage.map((share, i) => `${x(share)},${y(risk[i])}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2 })])),
   ];
 }
 

@@ -17,7 +17,7 @@ function highlightQuery(text) {
 }
 
 function textItem(row, withCluster) {
-  const confidence = confidenceOf(row), meta = [confidence === null ? "corrected" : `confidence ${confidence} %`];
+  const confidence = confidenceOf(row), meta = [confidence === null ? "corrected" : `confidence ${confidence} % (${confidenceLevel(confidence)})`];
   if (withCluster) meta.unshift(clusterName(state.cluster[row]));
   const text = textOf(row), shortened = text.length > 2000 ? text.slice(0, 1999) + "…" : text;
   return element("li", { "data-row": row }, element("div", {}, ...highlightQuery(shortened)), element("div", { class: "meta" }, meta.join(" · ")), editing ? textActions(row) : null);
@@ -46,6 +46,7 @@ function clusterDetail(id) {
   return [
     element("h2", {}, colourDot(id), " ", clusterName(id)),
     element("p", { class: "meta" }, `cluster ${id === NO_CLUSTER ? "none" : id} · ${formatTexts(rows.length)} (${formatPercent(rows.length / N)}) · mean confidence ${formatPercent(meanConfidences().get(id))}`),
+    cluster?.reliability ? element("p", { class: "note" }, `${cluster.reliability.sentence[0].toUpperCase()}${cluster.reliability.sentence.slice(1)}.`) : null,
     cluster ? element("div", { class: "words" }, ...cluster.keywords.map((word) => element("span", {}, word))) : null,
     near.length ? element("p", {}, "Near: ", ...near.flatMap((other) => [element("button", { type: "button", onclick: () => select(other) }, clusterName(other)), " "])) : null,
     editing ? clusterActions(id) : null,

@@ -13,16 +13,40 @@ function drawList() {
     size: (a, b) => sizes.get(b) - sizes.get(a) || a - b,
     name: (a, b) => clusterName(a).localeCompare(clusterName(b)),
     confidence: (a, b) => (confidence.get(a) ?? 2) - (confidence.get(b) ?? 2),
+    stability: (a, b) => stabilityOf(a) - stabilityOf(b) || a - b,
   }[order];
   byId("facts").textContent = `${formatCount(N)} texts in ${formatCount(ids.filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
   const items = ids.sort(compare).map((id) =>
     element("li", { role: "option", id: "cluster-" + id, "data-id": id, "aria-selected": String(id === state.selected), onclick: () => { select(id === state.selected ? null : id); scrollToTexts(); } },
-      colourDot(id), element("span", { class: "name" }, clusterName(id)), element("span", { class: "count" }, formatCount(sizes.get(id)))));
+      colourDot(id), element("span", { class: "name" }, clusterName(id)), stabilityMark(id), element("span", { class: "count" }, formatCount(sizes.get(id)))));
   const list = byId("clusters");
   list.replaceChildren(...items);
   const current = list.querySelector('[aria-selected="true"]');
   if (current) list.setAttribute("aria-activedescendant", current.id);
   else list.removeAttribute("aria-activedescendant");
+}
+
+// How often a cluster is found again when the analysis is repeated, from 0 to 1; 2 if that is not known.
+function stabilityOf(id) {
+  const reliability = state.clusters.get(id)?.reliability;
+  return reliability ? reliability.n_found / reliability.n_repeats : 2;
+}
+
+const STABILITY_MARKS = { stable: "●", unsure: "◐", unstable: "○" };
+
+function stabilityMark(id) {
+  const reliability = state.clusters.get(id)?.reliability;
+  if (!reliability) return null;
+  const label = `${reliability.level}: ${reliability.sentence}`;
+  return element("span", { class: "mark", "data-level": reliability.level, title: label, role: "img", "aria-label": label }, STABILITY_MARKS[reliability.level]);
+}
+
+function showReliability() {
+  if (!content.reliability) return;
+  const line = byId("reliability");
+  line.textContent = content.reliability.sentence;
+  line.classList.toggle("warning", content.reliability.warning);
+  line.hidden = false;
 }
 
 // The mean confidence of each cluster from 0 to 1; a cluster of corrected texts only has none.
@@ -50,5 +74,6 @@ function startList() {
     byId("cluster-" + next.dataset.id).scrollIntoView({ block: "nearest" });
   });
   subscribe(drawList);
+  showReliability();
   drawList();
 }

@@ -30,6 +30,12 @@ function confidenceOf(row) {
   return unchanged ? points.confidence[row] : null;
 }
 
+// The level of a confidence in percent, as in the column confidence_level.
+function confidenceLevel(percent) {
+  const [medium, high] = content.confidence_levels;
+  return percent >= 100 * high ? "high" : percent >= 100 * medium ? "medium" : "low";
+}
+
 function rowsOf(cluster) {
   const rows = [];
   for (let row = 0; row < N; row++) if (state.cluster[row] === cluster) rows.push(row);
