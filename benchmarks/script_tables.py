@@ -537,3 +537,85 @@ def suite_sets_table() -> str:
         for (half, dataset, variant), cell in sorted(_suite_cells().items())
     ]
     return markdown_table(["half", "set", "texts", *SUITE_TITLES.values()], lines)
+
+
+CONFIDENCE_TITLES = {
+    "rstc": "`confidence`",
+    "rstc, head": "head's probability",
+    "rstc, distance ratio": "distance ratio",
+    "k-means, distance ratio": "k-means, distance ratio",
+    "bertopic, hdbscan": "BERTopic, HDBSCAN",
+}
+
+
+def _confidence_rows(variant: str) -> dict[tuple[str, str], dict[str, list[Row]]]:
+    """Return the rows of each half and set by method."""
+    rows = [row for row in read("confidence")["rows"] if row["variant"] == variant and row["dataset"] != "salad"]
+    return {key: group(runs, "method") for key, runs in sorted(group(rows, "half", "dataset").items())}
+
+
+def confidence_table(variant: str = "1000") -> str:
+    """AURC of each measure of confidence by set, and calibration, error of the surest half and cost of rstc's."""
+    lines = []
+    for (half, name), runs in _confidence_rows(variant).items():
+        own = runs["rstc"]
+        acc, ece, error, surest, passes = means(own, "acc", "ece", "error", "surest_half", "passes")
+        areas = {method: means(runs[method], "aurc")[0] for method in CONFIDENCE_TITLES}
+        best = min(areas, key=lambda method: areas[method])
+        cells = [f"**{area:.3f}**" if method == best else f"{area:.3f}" for method, area in areas.items()]
+        lines.append(
+            [
+                half,
+                f"{name} ({len(own)})",
+                f"{acc:.1f}",
+                *cells,
+                f"{ece:.3f}",
+                f"{surest:.1f} of {error:.1f}",
+                f"{passes:.2f}",
+            ]
+        )
+    header = ["half", "set (seeds)", "ACC", *CONFIDENCE_TITLES.values(), "ECE", "error of the surest half", "passes"]
+    return markdown_table(header, lines)
+
+
+def confidence_goals_table() -> str:
+    """How many sets meet each goal, by half."""
+    lines = []
+    for half in ("A", "B"):
+        sets = [runs for (own_half, _), runs in _confidence_rows("1000").items() if own_half == half]
+        areas = [{method: means(runs[method], "aurc")[0] for method in CONFIDENCE_TITLES} for runs in sets]
+        lowest = sum(min(area, key=lambda method: area[method]) == "rstc" for area in areas)
+        halved = 0
+        for runs in sets:
+            error, surest = means(runs["rstc"], "error", "surest_half")
+            halved += surest <= error / 2
+        ece = [means(runs["rstc"], "ece")[0] for runs in sets]
+        heads = [means(runs["rstc, head"], "ece")[0] for runs in sets]
+        lines.append(
+            [
+                half,
+                f"{lowest} of {len(sets)}",
+                f"{halved} of {len(sets)}",
+                f"{np.median(ece):.3f} ({min(ece):.3f} to {max(ece):.3f})",
+                f"{np.median(heads):.3f}",
+            ]
+        )
+    header = ["half", "lowest AURC of all", "error of the surest half at most half of all", "ECE, median (range)"]
+    return markdown_table([*header, "ECE of the head's probability"], lines)
+
+
+def verdicts_table() -> str:
+    """What runs say about their clusters, on the sets and on random words."""
+    kinds: dict[str, list[Row]] = {}
+    for row in read("confidence")["rows"]:
+        if row["dataset"] == "salad":
+            kinds.setdefault(f"2,000 texts of random words, drawn from {row['words']:,}", []).append(row)
+        elif row["method"] in ("rstc", "rstc, K estimated"):
+            number = "given" if row["method"] == "rstc" else "estimated"
+            kinds.setdefault(f"sets, number of clusters {number}", []).append(row)
+    verdicts = ("stable", "partly stable", "one topic", "no structure", "random words")
+    lines = [
+        [kind, str(len(rows)), *(str(sum(row["verdict"] == verdict for row in rows)) for verdict in verdicts)]
+        for kind, rows in kinds.items()
+    ]
+    return markdown_table(["texts", "runs", *verdicts], lines)

@@ -32,6 +32,8 @@ from paper_tables import (
 from rstc.benchmark.datasets import PAPER_DATASETS, SMALL_DATASETS
 from script_tables import (
     cluster_estimate_table,
+    confidence_goals_table,
+    confidence_table,
     count_table,
     demo_screen,
     distributed_table,
@@ -55,6 +57,7 @@ from script_tables import (
     transport_memory_table,
     transport_table,
     unknown_n_clusters_table,
+    verdicts_table,
     views_table,
 )
 
@@ -81,6 +84,11 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/views.md": {"views": views_table},
     "docs/n_clusters.md": {"n_clusters": n_clusters_table, "unknown_n_clusters": unknown_n_clusters_table},
     "docs/noise.md": {"outliers": outliers_table},
+    "docs/confidence.md": {
+        "confidence": confidence_table,
+        "confidence-goals": confidence_goals_table,
+        "verdicts": verdicts_table,
+    },
     "docs/scale.md": {
         "onnx_speed": onnx_speed_table,
         "subsample": subsample_table,
