@@ -33,7 +33,7 @@ from sklearn.cluster import KMeans
 from measuring import ResultFile, default_encoder, embed, load_sentence_transformer, make_parser
 from rstc import RSTC
 from rstc.metrics import evaluate, evaluate_confidence
-from rstc.results.reliability import build_run_reliability, rate_clusters
+from rstc.results.reliability import build_run_reliability, rate_cluster
 from suite import HALVES, read_set, sample_rows
 
 N_SALAD_TEXTS = 2000
@@ -67,11 +67,10 @@ def describe_run(model: RSTC) -> dict[str, object]:
     reliability = model.reliability_
     if reliability is None:
         return {"verdict": None}
-    ratings = rate_clusters(reliability.measure_stability(), model.n_texts_)
-    share = float(np.bincount(model.labels_).max() / len(model.labels_))
-    run = build_run_reliability(
-        reliability.structure, model.confidence_, list(ratings.values()), share, reliability.repeats.n_repeats
-    )
+    sizes = np.bincount(model.labels_)
+    ratings = [rate_cluster(entry, int(sizes[c])) for c, entry in reliability.measure_stability().items()]
+    share = float(sizes.max() / len(model.labels_))
+    run = build_run_reliability(reliability.structure, model.confidence_, ratings, share, reliability.repeats.n_repeats)
     return {
         "verdict": run.verdict,
         "agreement": run.agreement,

@@ -28,7 +28,6 @@ from rstc.report.frames import ResultFramesMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.views import Views, make_views, use_precomputed_views
-from rstc.results.decisions import START_NAMES
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.memory import check_memory
@@ -280,8 +279,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
         # Views that were passed to `fit` exist for the old texts only.
         pairs = make_views(data.texts, config.views or self.views or str(Config().views))
-        starts = [entry["start"] for entry in self.history_ if entry.get("start") in START_NAMES]
-        warm_start = WarmStart(network, labels, starts[0] if starts else "kmeans")
+        warm_start = WarmStart(network, labels, self._fitted_model.start)
         inputs = TrainingInputs(data.texts, pairs, network.encoder, self.n_clusters_, warm_start=warm_start)
         check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
 
@@ -310,7 +308,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return self._assign_in_blocks(X, lambda assignment: assignment.embeddings)
 
     def assign(self, X: Any) -> Assignment:
-        """Return clusters, probabilities and embeddings of texts in one pass over them."""
+        """Return clusters, probabilities, embeddings and confidence of texts in one pass over them."""
         check_is_fitted(self, "network_")
         data = NonEmptyTexts.from_list(to_text_list(X))
         assignment = self._fitted_model.assign(data.texts)
@@ -456,6 +454,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             confidence_model=result.reliability.confidence_model if result.reliability else None,
             n_clusters_search=previous.n_clusters_search if previous else result.cluster_count,
             history=result.history,
+            start=result.start,
             n_iter=result.n_steps,
             converged=result.converged,
             n_texts=int(processes.total(len(data.texts))),
@@ -468,11 +467,12 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         labels = fitted_model.mark_outliers(clusters.labels, E, data.texts)
         if known is not None:
             labels = np.where(known == NO_CLUSTER, labels, known)  # a text of a known class is no outlier
-        confidence = confidence_of(P, clusters.labels) if result.reliability is None else result.reliability.confidence
+        reliability = result.reliability
+        confidence = confidence_of(P, clusters.labels) if reliability is None else reliability.confidence
         if known is not None:
             confidence = np.where(known == NO_CLUSTER, confidence, np.float32(1))  # their cluster is given
         self._set_fitted_model(fitted_model)
-        self.reliability_ = result.reliability
+        self.reliability_ = reliability and replace(reliability, confidence=confidence)
         self.confidence_ = data.expand(confidence, 0)
         self.labels_ = data.expand(labels, NO_CLUSTER)
         self.probabilities_ = data.expand(P, 0)

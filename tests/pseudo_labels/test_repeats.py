@@ -62,7 +62,7 @@ def test_clear_clusters_are_found_again_with_the_numbers_of_the_run() -> None:
     stability = measure_stability(repeats, 3)
     assert [stability[c].n_found for c in range(3)] == [10, 10, 10]
     assert stability[0].confused_with is None
-    assert (stability[0].share_low, stability[0].share_high) == pytest.approx((1 / 3, 1 / 3))
+    assert (stability[0].relative_low, stability[0].relative_high) == pytest.approx((1, 1))
     assert stability[0].separation > 0.8
 
 
@@ -77,7 +77,9 @@ def test_clusters_without_structure_are_not_found_again() -> None:
     rng = np.random.default_rng(1)
     U = normalize(rng.standard_normal((300, D))).astype(np.float32)
     repeats = found(U, rng.integers(6, size=300))
-    assert measure_agreement_of_repeats(repeats) < 0.35
+    agreement = measure_agreement_of_repeats(repeats)
+    assert agreement is not None
+    assert agreement < 0.35
     assert estimate_confidence(repeats).mean() < 0.5
     assert max(entry.n_found for entry in measure_stability(repeats, 6).values()) <= 3
 
@@ -220,6 +222,19 @@ def test_words_of_few_texts_or_of_single_words_are_not_tested() -> None:
     assert measure_word_dependence(["two words"] * 300, embed_words, rng) is None
     assert measure_word_dependence(["word"] * 1000, embed_words, rng) is None
     assert not Structure(0.9, None).has_random_words
+
+
+def test_a_single_cluster_has_no_separation() -> None:
+    U, labels = make_points(0.1)
+    repeats = found(U, labels)
+    one = replace(repeats, run_labels=0 * repeats.run_labels, labels=0 * repeats.labels)
+    assert measure_stability(one, 1)[0].separation == 0
+
+
+def test_agreement_needs_texts_that_two_searches_have_not_seen() -> None:
+    U, labels = make_points(0.1)
+    repeats = found(U, labels)
+    assert measure_agreement_of_repeats(replace(repeats, left_out=repeats.left_out & False)) is None
 
 
 def test_merged_repeats_keep_their_shape() -> None:

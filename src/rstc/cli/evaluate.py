@@ -16,8 +16,13 @@ def evaluate(
         str, typer.Option("--cluster-column", metavar="COLUMN", help="Column of clusters.")
     ] = "cluster",
     confidence_column: Annotated[
-        str, typer.Option("--confidence-column", metavar="COLUMN", help="Column of confidences, if there is one.")
-    ] = "confidence",
+        str | None,
+        typer.Option(
+            "--confidence-column",
+            metavar="COLUMN",
+            help="Column of confidences; by default `confidence`, if it is one.",
+        ),
+    ] = None,
     format: Format = None,
     encoding: Encoding = "utf-8",
 ) -> None:

@@ -52,7 +52,8 @@ def info(
         source = run.summary.input
         output.print(f"{'input':<13} {source.file}, column {source.text_column!r}")
         if run.summary.reliability:
-            output.print(f"{'reliability':<13} {run.summary.reliability.describe()}")
+            when = "before corrections: " if run.changed.any() else ""
+            output.print(f"{'reliability':<13} {when}{run.summary.reliability.describe()}")
         if run.log.edits:
             output.print(f"{'corrections':<13} {len(run.log.edits)}")
         output.print(cluster_table(run.entries()))

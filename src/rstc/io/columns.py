@@ -204,14 +204,25 @@ def add_predictions(
     )
 
 
-def extract_confidence(table: pd.DataFrame, column: str) -> list[float] | None:
-    """Return the confidence of each row, 0 where it is missing, as for outliers; None without such a column."""
+def extract_confidence(table: pd.DataFrame, requested: str | None) -> list[float] | None:
+    """Return the confidence of each row, 0 where it is missing, as for outliers.
+
+    Without a requested column, it is that of `confidence`; None if there is none, or if it holds something else.
+    """
+    column = requested or "confidence"
     if column not in table.columns:
+        if requested:
+            raise InputError(f"there is no column {requested!r}")
         return None
-    values = pd.to_numeric(table[column], errors="coerce").fillna(0).astype(float)
-    if not values.between(0, 1).all():
-        raise InputError(f"column {column!r} does not hold confidences: it has values below 0 or above 1")
-    return values.tolist()
+    values = pd.to_numeric(table[column].replace("", None), errors="coerce")
+    is_valid = bool((values.between(0, 1) | table[column].replace("", None).isna()).all()) and bool(
+        values.notna().any()
+    )
+    if is_valid:
+        return values.fillna(0).astype(float).tolist()
+    if requested:
+        raise InputError(f"column {requested!r} does not hold confidences, which are numbers from 0 to 1")
+    return None
 
 
 def _to_pandas(X: Any) -> Any:

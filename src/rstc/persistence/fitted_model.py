@@ -45,6 +45,8 @@ class FittedModel:
         How the number of clusters was estimated; None if it was given.
     history : list of dict
         One entry for each update of the pseudo-labels.
+    start : str
+        How the first labels were found.
     n_iter : int
         Training steps taken.
     converged : bool
@@ -70,6 +72,7 @@ class FittedModel:
     confidence_model: ConfidenceModel | None
     n_clusters_search: ClusterCount | None
     history: list[dict[str, Any]]
+    start: str
     n_iter: int
     converged: bool
     n_texts: int
@@ -151,6 +154,7 @@ class FittedModel:
         return {
             "class_distribution": self.class_distribution.tolist(),
             "history": self.history,
+            "start": self.start,
             "n_iter": self.n_iter,
             "settled": self.converged,
             "preset": self.preset,
@@ -195,6 +199,7 @@ class FittedModel:
             confidence_model=confidence_model,
             n_clusters_search=cluster_count_from_dict(facts.get("count")),
             history=facts["history"],
+            start=str(facts.get("start") or "kmeans"),  # version 0.1.0 did not store it
             n_iter=facts["n_iter"],
             converged=facts["settled"],
             n_texts=facts["n_texts"],

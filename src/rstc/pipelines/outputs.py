@@ -17,7 +17,7 @@ from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
 from rstc.results.describe import describe
 from rstc.results.naming import name_by_keywords
-from rstc.results.reliability import RunReliability, build_run_reliability, rate_clusters
+from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
 from rstc.results.summary import (
     ClusterEntry,
     InputInfo,
@@ -146,17 +146,17 @@ def describe_clusters(output: RunOutput, model: RSTC) -> list[ClusterEntry]:
     labels, confidence = output.clusters[output.shown], output.confidence[output.shown]
     descriptions = describe(output.texts, labels, confidence, output.E)
     names = name_by_keywords(descriptions, model.classes_)
-    reliability = model.reliability_
-    ratings = rate_clusters(reliability.measure_stability(), model.n_texts_) if reliability else {}
+    stability = model.reliability_.measure_stability() if model.reliability_ else {}
+    sizes = np.bincount(output.clusters[output.clusters != NO_CLUSTER], minlength=model.n_clusters_).tolist()
     return [
         build_cluster_entry(
-            replace(description, size=int((output.clusters == description.cluster).sum())),
+            replace(description, size=sizes[description.cluster]),
             output.texts,
             name=name,
             n_texts=model.n_texts_,
             label=model.classes_[description.cluster] if model.classes_ else None,
             estimated_share=float(model.class_distribution_[description.cluster]),
-            reliability=ratings.get(description.cluster),
+            reliability=rate_cluster(stability.get(description.cluster), sizes[description.cluster]),
         )
         for description, name in zip(descriptions, names, strict=True)
     ]

@@ -62,7 +62,7 @@ class SavedModel:
         return f"SavedModel({self.folder!r}, text_column={self.text_column!r}, device={self.device!r})"
 
     def predict_batch(self, batch: Any) -> Any:
-        """Return a batch of rows with the columns `cluster` and `confidence`.
+        """Return a batch of rows with the columns `cluster`, `confidence` and `confidence_level`.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
         model.batch_schema(frame.schema))` (Spark) and `frame.map_partitions(model.predict_batch,

@@ -85,7 +85,7 @@ def fit_confidence_model(repeats: Repeats, U: Floats, texts: Sequence[str]) -> C
     Parameters
     ----------
     repeats : Repeats
-        Searches in halves of n texts.
+        Searches in parts of n texts.
     U : (n, D) array
         Embeddings of the texts, of length one.
     texts : sequence of str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,12 +58,23 @@ class InitializationSettings:
     eps1: float
     eps2: float | str
 
+    @classmethod
+    def from_config(cls, config: Any) -> InitializationSettings:
+        """Take the settings from an object that has them as attributes, such as a `Config`."""
+        return cls(**{field.name: getattr(config, field.name) for field in fields(cls)})
+
     @property
     def is_plain_kmeans(self) -> bool:
         """Whether labels are those of k-means on the embeddings, as in the paper."""
         return self.start == "kmeans" and not (
             self.swaps or self.words or self.static or self.neighbours or self.rounds
         )
+
+    @property
+    def fixed_mix(self) -> dict[str, float]:
+        """The weights of the feature sets that are given as numbers."""
+        given = {STATIC: self.static, WORDS: self.words}
+        return {name: float(weight) for name, weight in given.items() if not isinstance(weight, str)}
 
     def choose_eps2(self, sizes: Ints) -> float:
         """Return eps2 for clusters of these sizes, (C,)."""

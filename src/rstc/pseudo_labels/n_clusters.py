@@ -127,7 +127,7 @@ def suggest_other_n_clusters(features: TextFeatures, mix: Mix, n_clusters: int, 
     others = [
         number for number in (round(n_clusters / CHECK_RATIO), CHECK_RATIO * n_clusters) if 2 <= number <= largest
     ]
-    if not others or not 2 <= n_clusters <= len(features) // 2:
+    if not others or not 2 <= n_clusters <= largest:
         return None
     scored = _CandidateSearch.prepare(features, mix, rng).score_all([n_clusters, *others])
     best = max(others, key=lambda number: scored[number].score)
@@ -201,7 +201,8 @@ def squared_silhouettes(points: Floats, labels: Ints) -> NDArray[np.float64]:
     """Compute the silhouette of each point with mean squared distances.
 
     Unlike scikit-learn's `silhouette_score`, which compares all pairs, it takes O(N C): the mean squared distance of a
-    point to a cluster follows from the cluster's mean and mean square. A cluster of one point counts as 0.
+    point to a cluster follows from the cluster's mean and mean square. A cluster of one point counts as 0, as does
+    a single cluster.
 
     Parameters
     ----------
@@ -233,6 +234,8 @@ def squared_silhouettes(points: Floats, labels: Ints) -> NDArray[np.float64]:
     distances[:, sizes == 0] = np.inf
     distances[rows, labels] = np.inf
     nearest_other = distances.min(1)
+    if (sizes > 0).sum() < 2:
+        return np.zeros(N)
     silhouette = (nearest_other - own) / np.maximum(np.maximum(nearest_other, own), 1e-12)
     return np.asarray(np.where(sizes[labels] > 1, silhouette, 0.0))
 

@@ -1,7 +1,8 @@
 """Repeated searches: clusters are looked for again in random parts of the texts, and compared with those of the run.
 
-Each search clusters the averaged points of a part, half of the texts or a little more, fits text classifiers to these
-labels (`crossfit.TextClassifier`) and predicts all texts, in the part or not. Its clusters are matched one to one with
+Each search clusters the averaged points of a part, half of the texts or a little more, by the start of the run (k-means
+for a spectral one), fits text classifiers to these labels (`crossfit.TextClassifier`) and predicts all texts, in the
+part or not. Its clusters are matched one to one with
 those of the run, so that as many texts of the part as possible keep their cluster. The encoder is fixed, and all
 searches share features and neighbours, so that a search takes a fraction of the first one.
 """
@@ -46,7 +47,7 @@ class Repeats:
     run_labels : (n,) array
         Cluster of each text in the run.
     points : (n, D) array
-        The points that were clustered, averaged over all neighbours.
+        The points that a search clusters, averaged over neighbours among all texts.
     labels : (R, n) array
         Cluster that each search gives each text.
     left_out : (R, n) array of bool

@@ -31,8 +31,8 @@ class ClusterStability:
     separation : float
         Mean silhouette of its texts, from -1 to 1: high if they are nearer to each other than to the nearest other
         cluster, near 0 if they are as near to it.
-    share_low, share_high : float
-        Interval of its share of the texts: the 5th and the 95th percentile over the searches.
+    relative_low, relative_high : float
+        Interval of its size relative to that in the run: the 5th and the 95th percentile over the searches.
     confused_with : int or None
         The other cluster that the searches put most of its texts into; None if they put none elsewhere.
     confusion : float
@@ -42,8 +42,8 @@ class ClusterStability:
     n_found: int
     n_repeats: int
     separation: float
-    share_low: float
-    share_high: float
+    relative_low: float
+    relative_high: float
     confused_with: int | None
     confusion: float
 
@@ -63,7 +63,7 @@ def measure_stability(repeats: Repeats, n_clusters: int) -> dict[int, ClusterSta
     dict of ClusterStability
         By cluster number.
     """
-    C, (R, n), run_labels = n_clusters, repeats.labels.shape, repeats.run_labels
+    C, R, run_labels = n_clusters, repeats.n_repeats, repeats.run_labels
     sizes = np.bincount(run_labels, minlength=C)
     found_sizes, shared, total = np.empty((R, C)), np.empty((R, C)), np.zeros((C, C))
     for repeat, labels in enumerate(repeats.labels):
@@ -72,7 +72,7 @@ def measure_stability(repeats: Repeats, n_clusters: int) -> dict[int, ClusterSta
         found_sizes[repeat], shared[repeat] = overlap.sum(0), overlap.diagonal()
         total += overlap
     is_found = shared > FOUND_JACCARD * (sizes + found_sizes - shared)
-    low, high = np.quantile(found_sizes / n, SIZE_QUANTILES, axis=0)
+    low, high = np.quantile(found_sizes / np.maximum(sizes, 1), SIZE_QUANTILES, axis=0)
     np.fill_diagonal(total, 0)
     silhouettes = squared_silhouettes(repeats.points, run_labels)
     separation = np.bincount(run_labels, weights=silhouettes, minlength=C) / np.maximum(sizes, 1)
@@ -84,8 +84,8 @@ def measure_stability(repeats: Repeats, n_clusters: int) -> dict[int, ClusterSta
             n_found=int(is_found[:, cluster].sum()),
             n_repeats=R,
             separation=float(separation[cluster]),
-            share_low=float(low[cluster]),
-            share_high=float(high[cluster]),
+            relative_low=float(low[cluster]),
+            relative_high=float(high[cluster]),
             confused_with=rival if confusion > 0 else None,
             confusion=confusion,
         )

@@ -57,15 +57,15 @@ class Structure:
         return self.word_dependence is not None and self.word_dependence < MIN_DEPENDENCE
 
 
-def measure_agreement_of_repeats(repeats: Repeats) -> float:
-    """Measure the mean AMI of each search with the next one, on texts that neither has seen."""
+def measure_agreement_of_repeats(repeats: Repeats) -> float | None:
+    """Measure the mean AMI of each search with the next one, on texts that neither has seen; None if there are none."""
     scores = []
     for one in range(repeats.n_repeats):
         other = (one + 1) % repeats.n_repeats
         rows = repeats.left_out[one] & repeats.left_out[other]
         if rows.any():
             scores.append(adjusted_mutual_info_score(repeats.labels[one, rows], repeats.labels[other, rows]))
-    return float(np.mean(scores)) if scores else 0.0
+    return float(np.mean(scores)) if scores else None
 
 
 def measure_word_dependence(
@@ -78,7 +78,7 @@ def measure_word_dependence(
     texts : sequence of str
         The texts, of which a random sample is tested.
     embed : callable
-        Returns embeddings (n, D) of n texts, which may depend on nothing but their words.
+        Returns embeddings (n, D) of n texts, which may depend on all their words, but not on how halves are paired.
     rng : numpy.random.Generator
         Draws the sample, the halves and the permutations.
 

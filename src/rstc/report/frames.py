@@ -18,12 +18,12 @@ from rstc.report.colours import colour_of
 from rstc.results.describe import describe
 from rstc.results.layout import Layout, compute_layout
 from rstc.results.naming import name_by_keywords
-from rstc.results.reliability import ClusterReliability, rate_clusters
+from rstc.results.reliability import ClusterReliability, rate_cluster
 from rstc.results.summary import build_cluster_entry
 from rstc.validation.texts import NonEmptyTexts
 
 if TYPE_CHECKING:
-    from rstc.training.reliability import Reliability
+    from rstc.pseudo_labels.stability import ClusterStability
 
 MAX_CLUSTERS_SHOWN = 30  # in a notebook
 MAX_POINTS_SHOWN = 2000  # on the map in a notebook
@@ -36,8 +36,7 @@ class ResultFramesMixin:
 
     labels_: NDArray[np.int64]
     confidence_: NDArray[np.float32]
-    reliability_: Reliability | None
-    n_texts_: int
+    reliability_: Any  # a rstc.training.reliability.Reliability, or None
     embedding_: NDArray[np.float32]
     class_distribution_: NDArray[np.float64]
     classes_: list[Any] | None
@@ -92,9 +91,10 @@ class ResultFramesMixin:
         data = NonEmptyTexts.from_list(self._texts)
         rows, texts = data.rows, data.texts
         labels, E = self.labels_[rows], self.embedding_[rows]
-        confidence, reliability = self.confidence_[rows], self.reliability_
-        ratings = rate_clusters(reliability.measure_stability(), self.n_texts_) if reliability else {}
-        frame = build_cluster_frame(texts, labels, confidence, E, self.class_distribution_, self.classes_, ratings)
+        stability = self.reliability_.measure_stability() if self.reliability_ else {}
+        frame = build_cluster_frame(
+            texts, labels, self.confidence_[rows], E, self.class_distribution_, self.classes_, stability
+        )
         sample = np.random.default_rng(0).permutation(len(rows))[:MAX_POINTS_SHOWN]
         title = f"{type(self).__name__}: {len(texts):,} texts in {len(frame)} clusters"
         return frame, render_html(title, frame, compute_layout(E[sample]), labels[sample])
@@ -118,7 +118,7 @@ def build_cluster_frame(
     E: NDArray[np.float32],
     b: NDArray[np.float64],
     given_names: Sequence[Any] | None = None,
-    ratings: Mapping[int, ClusterReliability] | None = None,
+    stability: Mapping[int, ClusterStability] | None = None,
 ) -> pd.DataFrame:
     """Build a data frame with one row per cluster that holds a text.
 
@@ -136,8 +136,8 @@ def build_cluster_frame(
         Estimated share of each cluster.
     given_names : sequence, optional
         A name or None for each cluster number.
-    ratings : mapping, optional
-        How far each cluster can be trusted.
+    stability : mapping, optional
+        Stability of each cluster.
 
     Returns
     -------
@@ -148,11 +148,16 @@ def build_cluster_frame(
     names = name_by_keywords(descriptions, given_names)
     entries = [
         build_cluster_entry(
-            description, texts, name=name, n_texts=len(texts), estimated_share=float(b[description.cluster])
+            description,
+            texts,
+            name=name,
+            n_texts=len(texts),
+            estimated_share=float(b[description.cluster]),
+            reliability=rate_cluster((stability or {}).get(description.cluster), description.size),
         )
         for description, name in zip(descriptions, names, strict=True)
     ]
-    names_by_cluster, ratings = {entry.cluster: entry.name for entry in entries}, ratings or {}
+    names_by_cluster = {entry.cluster: entry.name for entry in entries}
     rows = [
         {
             "name": entry.name,
@@ -164,14 +169,14 @@ def build_cluster_frame(
             # In full: the quotes of an entry are truncated.
             "typical": [texts[row] for row in entry.typical_rows],
             "doubtful": [texts[row] for row in entry.doubtful_rows],
-            **_rate(ratings.get(entry.cluster), names_by_cluster),
+            **_list_reliability(entry.reliability, names_by_cluster),
         }
         for entry in entries
     ]
     return pd.DataFrame(rows, index=pd.Index([entry.cluster for entry in entries], name="cluster"))
 
 
-def _rate(rating: ClusterReliability | None, names: Mapping[int, str]) -> dict[str, Any]:
+def _list_reliability(rating: ClusterReliability | None, names: Mapping[int, str]) -> dict[str, Any]:
     """Return the columns on how far a cluster can be trusted; none without a rating."""
     if rating is None:
         return {}

@@ -29,6 +29,7 @@ from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
 if TYPE_CHECKING:
     from rstc.results.describe import WordCounts
+    from rstc.results.reliability import ClusterReliability
 
 
 class CorrectedRun:
@@ -170,7 +171,19 @@ class CorrectedRun:
             n_texts=len(self.points.texts),
             label=self._find_label(cluster),
             estimated_share=sum(shares) if is_union else None,
+            reliability=self._keep_reliability(cluster, members, successors),
         )
+
+    def _keep_reliability(
+        self, cluster: int, members: NDArray[np.int64], successors: dict[int, int | None]
+    ) -> ClusterReliability | None:
+        """Return the reliability of a cluster whose texts are those that the run found; None for others."""
+        original = self._original_entries.get(cluster)
+        rating = original and original.reliability
+        if not rating or not np.array_equal(members, np.flatnonzero(self.points.clusters == cluster)):
+            return None
+        rival = None if rating.confused_with is None else successors.get(rating.confused_with)
+        return replace(rating, confused_with=rival)
 
     def _find_label(self, cluster: int) -> Any:
         """Return the given class of a cluster after corrections.

@@ -66,8 +66,9 @@ class ClusterReliability(Record):
         >>> reliability.describe({2: "refund, money"})
         "found again in 28 of 30 repeats, with 20 to 31 texts; its border with 'refund, money' is unclear"
         """
-        sizes = f"{self.size_low:,} to {self.size_high:,} texts"
-        sentence = f"found again in {self.n_found} of {self.n_repeats} repeats, with {sizes}"
+        sentence = f"found again in {self.n_found} of {self.n_repeats} repeats"
+        if self.level != "unstable":  # else what the repeats found in its place is another cluster
+            sentence += f", with {self.size_low:,} to {self.size_high:,} texts"
         if self.level == "unstable" and self.separation < 0:
             return f"{sentence}; its texts have little in common"
         if self.confused_with is None or self.confusion < UNCLEAR_CONFUSION:
@@ -88,8 +89,8 @@ class RunReliability(Record):
         Mean adjusted mutual information of two repeats, on texts that neither has seen.
     n_repeats : int
         Number of repeats.
-    n_stable, n_clusters : int
-        Number of clusters that most repeats find again, and of all clusters.
+    n_found_again, n_clusters : int
+        Number of clusters that at least half of the repeats find again, and of all clusters that hold a text.
     high, medium, low : float
         Share of the texts of each level of confidence.
     mean_confidence : float
@@ -103,7 +104,7 @@ class RunReliability(Record):
     verdict: str
     agreement: float
     n_repeats: int
-    n_stable: int
+    n_found_again: int
     n_clusters: int
     high: float
     medium: float
@@ -119,15 +120,15 @@ class RunReliability(Record):
 
     def describe(self) -> str:
         """Describe in a line how far the run can be trusted, and what to do."""
-        found = f"{self.n_stable} of {self.n_clusters} are found again in most repeats"
+        found = f"{self.n_found_again} of {self.n_clusters} are found again in most repeats"
         between = f"{_percent(self.low)} of the texts are between clusters (low confidence)"
         sentence = {
             "stable": f"The clusters are stable: {found}; {between}"
             + (", read these before you count them." if self.low >= 0.005 else "."),
             "partly stable": f"The clusters are partly stable: {found}; {between}. Rely on the clusters that are found "
             "again, and read the others.",
-            "one topic": "Almost all texts are in one cluster: they may have one topic only. To divide it, give a "
-            "number of clusters.",
+            "one topic": "Almost all texts are in one cluster, and repeats do not agree on the others: the texts may "
+            "have one topic only. To divide it, ask for more clusters.",
             "no structure": "No clear structure was found: repeated on parts of the texts, the analysis finds other "
             f"clusters ({found}). Check that the column is the right one; the texts may have one topic only.",
             "random words": "No structure was found: the words of a text belong together no more than words drawn at "
@@ -136,25 +137,24 @@ class RunReliability(Record):
         if self.other_n_clusters is None:
             return sentence
         return (
-            f"{sentence} About {self.other_n_clusters} clusters would fit these texts clearly better than "
-            f"{self.n_clusters}: let the number be estimated."
+            f"{sentence} About {self.other_n_clusters} clusters would fit these texts clearly better: let the number "
+            "be estimated."
         )
 
 
-def rate_clusters(stability: Mapping[int, ClusterStability], n_texts: int) -> dict[int, ClusterReliability]:
-    """Return how far each cluster can be trusted, by its stability; sizes are of `n_texts` texts."""
-    return {
-        cluster: ClusterReliability(
-            n_found=measured.n_found,
-            n_repeats=measured.n_repeats,
-            separation=round(measured.separation, 4),
-            size_low=round(measured.share_low * n_texts),
-            size_high=round(measured.share_high * n_texts),
-            confused_with=measured.confused_with,
-            confusion=round(measured.confusion, 4),
-        )
-        for cluster, measured in stability.items()
-    }
+def rate_cluster(stability: ClusterStability | None, size: int) -> ClusterReliability | None:
+    """Return how far a cluster of this size can be trusted, by its stability; None if that was not measured."""
+    if stability is None:
+        return None
+    return ClusterReliability(
+        n_found=stability.n_found,
+        n_repeats=stability.n_repeats,
+        separation=round(stability.separation, 4),
+        size_low=round(stability.relative_low * size),
+        size_high=round(stability.relative_high * size),
+        confused_with=stability.confused_with,
+        confusion=round(stability.confusion, 4),
+    )
 
 
 def build_run_reliability(
@@ -186,7 +186,7 @@ def build_run_reliability(
     agreement = structure.agreement
     if structure.has_random_words:
         verdict = "random words"
-    elif largest_share >= ONE_TOPIC_SHARE:
+    elif largest_share >= ONE_TOPIC_SHARE and agreement < STABLE_AGREEMENT:
         verdict = "one topic"
     elif agreement < MIN_AGREEMENT:
         verdict = "no structure"
@@ -198,7 +198,7 @@ def build_run_reliability(
         verdict=verdict,
         agreement=round(agreement, 4),
         n_repeats=n_repeats,
-        n_stable=sum(cluster.level != "unstable" for cluster in clusters),
+        n_found_again=sum(cluster.level != "unstable" for cluster in clusters),
         n_clusters=len(clusters),
         high=round(high, 4),
         medium=round(1 - high - low, 4),

@@ -10,7 +10,7 @@ the texts of all processes; only samples are gathered.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -125,8 +125,7 @@ class LabelUpdater:
         self._mix: dict[str, float] | None = None  # weights of the feature sets; set by the first labels
         self.start = "kmeans"  # how the first labels were found
         self._fixed_labels: InitialLabels | None = None  # of an encoder that is not trained
-        names = [field.name for field in fields(InitializationSettings)]
-        self.settings = InitializationSettings(**{name: getattr(config, name) for name in names})
+        self.settings = InitializationSettings.from_config(config)
         self._source: TransportLabelSource | None = None
         if config.labels != "crossfit":
             self._source = TransportLabelSource(

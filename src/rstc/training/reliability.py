@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rstc.pseudo_labels.confidence import estimate_confidence, fit_confidence_model
 from rstc.pseudo_labels.confidence_model import ConfidenceModel
+from rstc.pseudo_labels.constraints import UNLABELLED
 from rstc.pseudo_labels.features import Mix, TextFeatures
 from rstc.pseudo_labels.initialization_settings import InitializationSettings
 from rstc.pseudo_labels.n_clusters import suggest_other_n_clusters
@@ -29,7 +30,7 @@ from rstc.training.subsample import Subsample
 MIN_SAMPLE_SIZE, MAX_SAMPLE_SIZE = 8_000, 20_000
 SAMPLE_TEXTS_PER_CLUSTER = 50
 MAX_CLUSTERS = 2_000  # with more, a search takes as long as the first one, and much memory
-STABLE_AGREEMENT = 0.7  # of searches, above which a given number of clusters is not compared with others
+CHECKED_AGREEMENT = 0.7  # of searches, below which a given number of clusters is compared with others
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -157,7 +158,8 @@ class ReliabilityEstimator:
         features, mix = label_updater.join_features(E)
         n_wanted = np.clip(SAMPLE_TEXTS_PER_CLUSTER * label_updater.n_clusters, MIN_SAMPLE_SIZE, MAX_SAMPLE_SIZE)
         rows, partial_labels = features.draw_sample(int(n_wanted), label_updater.rng), label_updater.partial_labels
-        if rows is not None and partial_labels is not None:
+        if rows is not None and partial_labels is not None:  # given labels are given in every analysis
+            rows = np.union1d(rows, np.flatnonzero(partial_labels != UNLABELLED))
             partial_labels = partial_labels[rows]
         local_rows = np.arange(len(E)) if rows is None else features.rows.to_local(rows)
         return ReliabilitySample(
@@ -183,7 +185,8 @@ class ReliabilityEstimator:
         Returns
         -------
         Reliability or None
-            None if there are too few texts for the number of clusters, or too many clusters.
+            None if there are too few texts for the number of clusters, too many clusters, or no text without a given
+            label.
         """
         processes, rng = label_updater.processes, label_updater.rng
         sample_rows = self.subsample.rows[sample.local_rows]
@@ -243,8 +246,10 @@ class ReliabilityEstimator:
         if repeats is None:
             return None
         agreement, other_n_clusters = measure_agreement_of_repeats(repeats), None
-        if self.n_clusters_given and sample.partial_labels is None and agreement < STABLE_AGREEMENT:
-            other_n_clusters = suggest_other_n_clusters(features, {}, n_clusters, rng)
+        if agreement is None:
+            return None
         dependence = measure_word_dependence(texts, self.embed_words, rng) if self.embed_words else None
+        if self.n_clusters_given and sample.partial_labels is None and agreement < CHECKED_AGREEMENT:
+            other_n_clusters = suggest_other_n_clusters(features, sample.settings.fixed_mix, n_clusters, rng)
         structure = Structure(agreement, dependence, other_n_clusters)
         return repeats, fit_confidence_model(repeats, features.embedding, texts), structure

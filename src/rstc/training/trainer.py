@@ -73,6 +73,8 @@ class TrainResult:
         The id of each cluster during training, which with partial labels is that of its class.
     reliability : Reliability or None
         How far the clusters can be trusted; None if it was not estimated.
+    start : str
+        How the first labels were found: "kmeans", "linkage", "spectral" or "known".
     """
 
     network: Network
@@ -86,6 +88,7 @@ class TrainResult:
     cluster_count: ClusterCount | None
     order: NDArray[np.int64]
     reliability: Reliability | None
+    start: str
 
 
 def train(
@@ -379,4 +382,5 @@ class Trainer:
             parts.cluster_count,
             order.numpy(),
             reliability,
+            parts.label_updater.start,
         )

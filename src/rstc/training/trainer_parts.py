@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 from rstc.config import Config
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
-from rstc.pseudo_labels.features import CUSTOM, STATIC, WORDS, build_word_features
+from rstc.pseudo_labels.features import CUSTOM, STATIC, build_word_features
+from rstc.pseudo_labels.initialization_settings import InitializationSettings
 from rstc.pseudo_labels.n_clusters import estimate_n_clusters, sample_size
 from rstc.representation.embedding_cache import EmbeddingCache
 from rstc.representation.heads import ClusteringNetwork, ProjectingNetwork
@@ -136,7 +137,8 @@ def build_trainer_parts(
         if checkpoint:
             cluster_count = cluster_count_from_dict(checkpoint["cluster_count"])
         else:
-            cluster_count = _estimate_n_clusters(texts, side_features, config, n_clusters, rng, processes, progress)
+            fixed_mix = InitializationSettings.from_config(config).fixed_mix
+            cluster_count = _estimate_n_clusters(texts, side_features, fixed_mix, n_clusters, rng, processes, progress)
         assert cluster_count is not None
         n_clusters = cluster_count.n_clusters
     network = _build_network(inputs, n_clusters, config)
@@ -217,7 +219,7 @@ def _build_side_features(
 def _estimate_n_clusters(
     texts: TrainingTexts,
     side_features: SideFeatures,
-    config: Config,
+    fixed_mix: dict[str, float],
     n_clusters_range: ClusterRange,
     rng: np.random.Generator,
     processes: ProcessGroup,
@@ -235,9 +237,7 @@ def _estimate_n_clusters(
     def estimate() -> ClusterCount:
         assert sample is not None
         # Side features make small groups look more compact, so only those with a given weight count.
-        given = {STATIC: config.static, WORDS: config.words}
-        mix = {name: weight for name, weight in given.items() if not isinstance(weight, str)}
-        return estimate_n_clusters(sample, mix, n_clusters_range, counting_rng, progress.advance)
+        return estimate_n_clusters(sample, fixed_mix, n_clusters_range, counting_rng, progress.advance)
 
     with progress.stage("count"):
         return processes.run_on_first(estimate)

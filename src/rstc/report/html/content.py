@@ -10,7 +10,6 @@ from rstc.io.predictions import HIGH_CONFIDENCE, MEDIUM_CONFIDENCE
 from rstc.numerics.hierarchy import collapse_tree
 from rstc.report.colours import GREY, HUES, SHADES
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.reliability import RunReliability
 from rstc.results.summary import ClusterEntry, OutlierSummary
 
 
@@ -43,7 +42,7 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
         "steps": summary.n_iter,
         "settled": summary.converged,
         "truth": stored.get("truth"),
-        "reliability": _build_reliability_content(summary.reliability),
+        "reliability": _build_reliability_content(run),
         "run": {
             **{name.replace("_", " "): value for name, value in stored["input"].items() if value is not None},
             "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
@@ -73,10 +72,14 @@ def _build_outlier_content(outliers: OutlierSummary | None) -> dict[str, Any]:
     }
 
 
-def _build_reliability_content(reliability: RunReliability | None) -> dict[str, Any] | None:
+def _build_reliability_content(run: CorrectedRun) -> dict[str, Any] | None:
+    reliability = run.summary.reliability
     if reliability is None:
         return None
-    return {"sentence": reliability.describe(), "warning": reliability.is_warning, **reliability.to_json()}
+    sentence = reliability.describe()
+    if run.changed.any():
+        sentence = f"Before corrections: {sentence}"
+    return {"sentence": sentence, "warning": reliability.is_warning, **reliability.to_json()}
 
 
 def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:

@@ -66,7 +66,8 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
     script = '(() => {\n"use strict";\n' + "\n".join(_read_asset(f"script/{name}.js") for name in SCRIPTS) + "\n})();\n"
     content = build_page_content(run) | {"block_texts": BLOCK_TEXTS, "editing": editing}
     points, clusters = run.points, run.clusters
-    percent = np.clip(np.round(100 * points.confidence), 0, 100)
+    # Rounded down, so that the level of the percentage is that of the confidence.
+    percent = np.clip(np.floor(100 * np.round(points.confidence.astype(np.float64), 4) + 1e-6), 0, 100)
     arrays = {
         "x": _pack(points.layout[:, 0].astype("<u2")),
         "y": _pack(points.layout[:, 1].astype("<u2")),

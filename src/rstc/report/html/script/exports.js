@@ -12,10 +12,10 @@ function toCsv(rows) {
   const lines = rows.map((row) => {
     const cluster = state.cluster[row];
     const confidence = confidenceOf(row);
-    const cells = [content.rows ? content.rows[row] : row + 1, textOf(row), cluster === NO_CLUSTER ? -1 : cluster, clusterName(cluster), confidence === null ? "" : confidence / 100];
+    const cells = [content.rows ? content.rows[row] : row + 1, textOf(row), cluster === NO_CLUSTER ? -1 : cluster, clusterName(cluster), confidence === null ? "" : confidence / 100, confidence === null ? "" : confidenceLevel(confidence)];
     return cells.map(csvCell).join(",");
   });
-  return ["row,text,cluster,name,confidence", ...lines].join("\r\n") + "\r\n";
+  return ["row,text,cluster,name,confidence,confidence_level", ...lines].join("\r\n") + "\r\n";
 }
 
 function startExport() {
