@@ -1,6 +1,7 @@
 """Confidence against true classes, beside other measures of it, and what runs say about texts without structure.
 
     python benchmarks/confidence.py --data DIR [--datasets tweet,...] [--variants 1000,...] [--seeds 3] [--salads 20]
+                                    [--cost]
 
 DIR, sets, halves and variants are those of suite.py. All methods get the number of classes. A text is right if its
 cluster is the one matched to its class (ACC). AURC is the area under the risk-coverage curve, ECE the expected
@@ -13,8 +14,10 @@ k-means, distance ratio        k-means (10 starts) on the embeddings, ranked by 
 bertopic, hdbscan              BERTopic (nr_topics given), ranked by HDBSCAN's probabilities; outliers are a cluster
 rstc, K estimated              rstc without the number of clusters (for its verdict)
 
-`passes` is the time of the stage `confidence` in units of one plain `SentenceTransformer.encode` of the same texts,
-which is measured right after the run. `verdict` is what the run says about its clusters. Rows "salad" are 2,000 texts
+cost                           with --cost, and nothing else: the time of the stage `confidence` in `passes`, units of
+                               one plain `SentenceTransformer.encode` of the same texts (medians of three, by turns)
+
+`verdict` is what the run says about its clusters. Rows "salad" are 2,000 texts
 of 4 to 12 words, drawn at random from 5,000 words of the sets (even seeds) or from 300 of them (odd seeds), without a
 given number of clusters. Rows are written to results/confidence.json; rows that are present are skipped.
 """
@@ -22,15 +25,15 @@ given number of clusters. Rows are written to results/confidence.json; rows that
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
 
-from measuring import ResultFile, default_encoder, embed, load_sentence_transformer, make_parser
+from measuring import ResultFile, default_encoder, embed, load_sentence_transformer, make_parser, measure_time
 from rstc import RSTC
 from rstc.metrics import evaluate, evaluate_confidence
 from rstc.results.reliability import build_run_reliability, rate_cluster
@@ -80,18 +83,27 @@ def describe_run(model: RSTC) -> dict[str, object]:
     }
 
 
-def measure_set(texts: list[str], labels: list[str], E: np.ndarray, seed: int, encoder: object) -> dict[str, dict]:
+def measure_cost(texts: list[str], k: int, seed: int, encoder: Any) -> dict[str, Any]:
+    """Return the time of the stage `confidence` and of one plain encoding of the texts, the medians of three."""
+    spent, passes = [], []
+    for _ in range(3):
+        spent.append(RSTC(k, random_state=seed).fit(texts).seconds_["confidence"])
+        passes.append(measure_time(lambda: encoder.encode(texts))[1])
+    seconds, one_pass = float(np.median(spent)), float(np.median(passes))
+    return {
+        "seconds": round(seconds, 2),
+        "one_pass_seconds": round(one_pass, 2),
+        "passes": round(seconds / one_pass, 2),
+    }
+
+
+def measure_set(texts: list[str], labels: list[str], E: np.ndarray, seed: int) -> dict[str, dict[str, Any]]:
     """Return a row for each method."""
     k = len(set(labels))
     model = RSTC(k, random_state=seed).fit(texts)
-    start = time.perf_counter()
-    encoder.encode(texts)
-    one_pass = time.perf_counter() - start
-    clusters, spent = model.labels_, model.seconds_["confidence"]
+    clusters = model.labels_
     rows = {
-        "rstc": score_confidence(labels, clusters, model.confidence_)
-        | {"seconds": round(spent, 2), "one_pass_seconds": round(one_pass, 2), "passes": round(spent / one_pass, 2)}
-        | describe_run(model),
+        "rstc": score_confidence(labels, clusters, model.confidence_) | describe_run(model),
         "rstc, head": score_confidence(labels, clusters, model.probabilities_.max(1)),
     }
     means = np.stack([E[clusters == cluster].mean(0) for cluster in np.unique(clusters)])
@@ -138,15 +150,32 @@ def collect_vocabulary(folder: Path) -> np.ndarray:
     return np.array(sorted(counts.index[counts >= 5]))
 
 
+def measure_costs(options: Any, results: ResultFile) -> None:
+    """Add a row with the cost of each set."""
+    encoder = load_sentence_transformer()
+    encoder.encode(["warm up"] * 64)
+    for variant in options.variants:
+        for name in options.datasets:
+            key = {"dataset": name, "variant": variant, "method": "cost", "seed": 0}
+            if not results.has(**key):
+                table = read_set(options.data, name)
+                rows = sample_rows(table["label"].to_numpy(), variant, 0)
+                k = table["label"][rows].nunique()
+                cost = measure_cost(table["text"][rows].tolist(), k, 0, encoder)
+                results.add(key | {"half": "A" if name in HALVES["A"] else "B", "texts": len(rows)} | cost)
+
+
 def main() -> None:
     parser = make_parser(__doc__, datasets=[*HALVES["A"], *HALVES["B"]], seeds=3)
     parser.add_argument("--variants", type=lambda names: names.split(","), default=["1000"], metavar="A,B")
     parser.add_argument("--salads", type=int, default=20, help="number of sets of random words")
+    parser.add_argument("--cost", action="store_true", help="measure the time alone, with the first seed")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     results = ResultFile("confidence", ("dataset", "variant", "method", "seed"), packages=("umap-learn", "bertopic"))
-    encoder, plain_encoder = default_encoder(), load_sentence_transformer()
-    plain_encoder.encode(["warm up"] * 64)
+    if options.cost:
+        return measure_costs(options, results)
+    encoder = default_encoder()
     for variant in options.variants:
         for seed in range(options.seeds if variant != "all" else 1):
             for name in options.datasets:
@@ -156,7 +185,7 @@ def main() -> None:
                 rows = sample_rows(table["label"].to_numpy(), variant, seed)
                 texts, labels = table["text"][rows].tolist(), table["label"][rows].tolist()
                 half = "A" if name in HALVES["A"] else "B"
-                measured = measure_set(texts, labels, embed(texts, encoder), seed, plain_encoder)
+                measured = measure_set(texts, labels, embed(texts, encoder), seed)
                 for method, scores in measured.items():
                     key = {"dataset": name, "variant": variant, "method": method, "seed": seed, "half": half}
                     results.add(key | {"texts": len(texts), "classes": len(set(labels))} | scores)

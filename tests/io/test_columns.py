@@ -11,6 +11,7 @@ from rstc.io.columns import (
     add_cluster_columns,
     add_predictions,
     clean_text,
+    extract_confidence,
     extract_texts,
     find_text_column,
     row_index,
@@ -86,6 +87,16 @@ def test_texts_given_in_python_keep_their_index_and_column_name() -> None:
 def test_rows_without_a_text_get_no_cluster() -> None:
     table = add_cluster_columns(pd.DataFrame({"t": ["a", ""]}), [3, None], [0.123456, None])
     assert table.to_csv(index=False) == "t,cluster,confidence,confidence_level\na,3,0.1235,low\n,,,\n"
+
+
+def test_confidences_are_numbers_from_0_to_1() -> None:
+    table = pd.DataFrame({"confidence": ["0.5", "", "1"], "score": [3, 2, 1], "name": ["a", "b", "c"]})
+    assert extract_confidence(table, None) == [0.5, 0.0, 1.0]
+    assert extract_confidence(table[["score"]], None) is None
+    assert extract_confidence(table[["score"]].rename(columns={"score": "confidence"}), None) is None
+    for column, message in (("score", "numbers from 0 to 1"), ("name", "numbers from 0 to 1"), ("other", "no column")):
+        with pytest.raises(InputError, match=message):
+            extract_confidence(table, column)
 
 
 def test_outlier_has_cluster_minus_one_and_no_confidence() -> None:

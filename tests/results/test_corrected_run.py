@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rstc import InputError
+from rstc.report.html.content import build_page_content
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.summary import ClusterEntry
 
@@ -38,6 +39,19 @@ def test_merged_cluster_has_texts_keywords_and_share_of_its_parts(run: Corrected
     assert {*after.keywords} & {*before[0].keywords}
     assert 1 not in after.near
     assert 0 not in after.near
+
+
+def test_clusters_that_corrections_do_not_touch_keep_their_reliability(run: CorrectedRun) -> None:
+    before = {entry.cluster: entry.reliability for entry in run.entries()}
+    assert before[2] is not None
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    assert entry_of(run, 0).reliability is None
+    after = entry_of(run, 2).reliability
+    assert after is not None
+    assert (after.n_found, after.separation) == (before[2].n_found, before[2].separation)
+    assert after.confused_with != 1
+    content = build_page_content(run)
+    assert content["reliability"]["sentence"].startswith("Before corrections: ")
 
 
 def test_new_cluster_has_keywords_and_no_estimated_share(run: CorrectedRun) -> None:

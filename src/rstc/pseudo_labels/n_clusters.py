@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ CLEAR_PROMINENCE = 4 * SCORE_NOISE
 FAIR_PROMINENCE = 2 * SCORE_NOISE
 MAX_RUNNERS_UP = 3
 CHECK_RATIO = 3  # between a given number and those that it is compared with
-CHECK_SAMPLE_SIZE = 2_000  # texts on which a given number is compared with others
+CHECK_SAMPLE_SIZE = 1_000  # texts on which a given number is compared with others
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -121,15 +121,17 @@ def suggest_other_n_clusters(features: TextFeatures, mix: Mix, n_clusters: int, 
     -------
     int or None
     """
-    if len(features) > CHECK_SAMPLE_SIZE:
-        features = features.select(np.sort(rng.choice(len(features), CHECK_SAMPLE_SIZE, replace=False)))
+    sample_size = max(CHECK_SAMPLE_SIZE, TEXTS_PER_CLUSTER * CHECK_RATIO * n_clusters)
+    if len(features) > sample_size:
+        features = features.select(np.sort(rng.choice(len(features), sample_size, replace=False)))
     largest = len(features) // TEXTS_PER_CLUSTER
     others = [
         number for number in (round(n_clusters / CHECK_RATIO), CHECK_RATIO * n_clusters) if 2 <= number <= largest
     ]
     if not others or not 2 <= n_clusters <= largest:
         return None
-    scored = _CandidateSearch.prepare(features, mix, rng).score_all([n_clusters, *others])
+    search = _CandidateSearch.prepare(features, mix, rng)
+    scored = replace(search, splits=search.splits[:MIN_SPLITS]).score_all([n_clusters, *others])
     best = max(others, key=lambda number: scored[number].score)
     return best if scored[best].score >= scored[n_clusters].score + CLEAR_PROMINENCE else None
 

@@ -32,6 +32,7 @@ TEXTS_PER_CLUSTER = 8  # on average, for which it sees more than half of the tex
 MIN_TEXTS_PER_CLUSTER = 1.5  # on average, that a search needs
 MAX_SWAP_TRIALS = 2
 MAX_SWAP_CLUSTERS = 60  # with more clusters, swaps are too slow
+MAX_CELLS = 2**27  # of predictions (n, C) that searches side by side may hold, a few float32 each
 LISTED_NEIGHBOURS = 24  # of each text, about half of which are in a part
 
 Floats = NDArray[np.float32]
@@ -124,7 +125,10 @@ def repeat_search(
     if n_drawn < max(2, MIN_TEXTS_PER_CLUSTER * n_clusters) or n_repeats < 1:
         return None
     search = _PartSearch.prepare(features, labels, n_clusters, mix, start, n_drawn, settings, partial_labels)
-    results = parallel_map(search.run, draw_generators(rng, n_repeats))
+    generators, at_once = draw_generators(rng, n_repeats), max(1, MAX_CELLS // (N * n_clusters))
+    results = []
+    for first in range(0, n_repeats, at_once):
+        results += parallel_map(search.run, generators[first : first + at_once])
     return Repeats(labels, search.average_all(), *(np.stack(arrays) for arrays in zip(*results, strict=True)))
 
 
