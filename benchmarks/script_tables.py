@@ -64,7 +64,7 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.3f}" if seconds < 1 else f"{seconds:,.1f}"
 
 
-DEMO_CLUSTERS = 2  # that the README shows
+DEMO_CLUSTERS = 1  # that the README shows
 
 
 def demo_screen() -> str:
