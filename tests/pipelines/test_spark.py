@@ -74,7 +74,7 @@ def folder(spark: Any, table: pd.DataFrame, tmp_path_factory: pytest.TempPathFac
 
 def check_rows(labelled: pd.DataFrame, table: pd.DataFrame, model: RSTC) -> None:
     """Check that all rows are there in order, with their own columns and the predictions of the model."""
-    assert labelled.columns.tolist() == [*table.columns, "cluster", "confidence"]
+    assert labelled.columns.tolist() == [*table.columns, "cluster", "confidence", "confidence_level"]
     assert labelled["row"].tolist() == table["row"].tolist()
     assert labelled["tags"].map(list).tolist() == table["tags"].tolist()
     plain = ["channel", "text", "at"]
@@ -152,7 +152,8 @@ def test_fitted_model_itself_can_be_sent_to_the_workers(
     spark: Any, model: RSTC, table: pd.DataFrame, folder: str
 ) -> None:
     frame = spark.read.parquet(folder)
-    schema = f"{', '.join(f'{name} {kind}' for name, kind in frame.dtypes)}, cluster long, confidence double"
+    own = ", ".join(f"{name} {kind}" for name, kind in frame.dtypes)
+    schema = f"{own}, cluster long, confidence double, confidence_level string"
     labelled = frame.mapInArrow(model.predict_batch, schema).toPandas()
     check_rows(labelled.sort_values("row", ignore_index=True), table, model)
 
