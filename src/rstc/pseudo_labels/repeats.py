@@ -25,13 +25,13 @@ from rstc.pseudo_labels.kmeans import fit_kmeans, fit_kmeans_with_swaps
 from rstc.pseudo_labels.linkage import cluster_by_linkage
 from rstc.pseudo_labels.mahalanobis import fit_cluster_distances
 from rstc.pseudo_labels.matching import match_labels
+from rstc.pseudo_labels.n_clusters import MAX_SWAP_CLUSTERS
 from rstc.runtime.threads import draw_generators, parallel_map
 
 MIN_SHARE, MAX_SHARE = 0.5, 0.65  # of the texts that a search sees
 TEXTS_PER_CLUSTER = 8  # on average, for which it sees more than half of the texts
 MIN_TEXTS_PER_CLUSTER = 1.5  # on average, that a search needs
 MAX_SWAP_TRIALS = 2
-MAX_SWAP_CLUSTERS = 60  # with more clusters, swaps are too slow
 MAX_CELLS = 2**27  # of predictions (n, C) that searches side by side may hold, a few float32 each
 LISTED_NEIGHBOURS = 24  # of each text, about half of which are in a part
 
