@@ -1,4 +1,4 @@
-"""ACC (by Hungarian matching), NMI and ARI of clusters against true classes, and the calibration of confidence.
+"""ACC (by Hungarian matching), NMI, ARI and AMI of clusters against true classes, and the calibration of confidence.
 
 Only this module reads true labels.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
 
 from rstc.errors import InputError
 
@@ -34,6 +34,8 @@ class Scores:
         Normalised mutual information, the geometric mean of the two entropies as normaliser, as in the paper.
     ari : float
         Adjusted Rand index.
+    ami : float
+        Adjusted mutual information: like NMI, but 0 for a random clustering, however many clusters it has.
     n_texts, n_classes, n_clusters : int
         Number of scored texts, of their true classes and of their clusters.
     classes : DataFrame
@@ -44,6 +46,7 @@ class Scores:
     acc: float
     nmi: float
     ari: float
+    ami: float
     n_texts: int
     n_classes: int
     n_clusters: int
@@ -85,6 +88,7 @@ def evaluate(labels_true: Sequence[Any], labels_pred: Sequence[Any]) -> Scores:
         acc=float(counts.to_numpy()[rows, columns].sum() / len(labels_true)),
         nmi=float(normalized_mutual_info_score(labels_true, labels_pred, average_method="geometric")),
         ari=float(adjusted_rand_score(labels_true, labels_pred)),
+        ami=float(adjusted_mutual_info_score(labels_true, labels_pred)),
         n_texts=len(labels_true),
         n_classes=counts.shape[0],
         n_clusters=counts.shape[1],

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rstc.benchmark.datasets import load
 from rstc.benchmark.measurement import measure
 from rstc.benchmark.runs import JobOutcome, make_jobs, run_jobs
-from rstc.benchmark.store import Job, Store
+from rstc.benchmark.store import Job, Store, unpack_labels
 from rstc.errors import InputError
+from rstc.metrics import evaluate
+from rstc.runtime.environment import find_commit, hash_source
 
 
 @pytest.fixture(autouse=True)
@@ -54,14 +57,23 @@ def test_run_records_scores_settings_and_machine(paper_run: dict[str, Any]) -> N
     assert result["seconds"] > 0
     assert "torch" in result["versions"]
     assert "threads" in result["machine"]
+    assert result["source"] == hash_source()
+    assert result["commit"] == find_commit()
     assert [point["step"] for point in result["curve"]] == [e["step"] for e in result["history"] if "clusters" in e]
     assert json.loads(json.dumps(result)) == result
 
 
 def test_last_point_of_the_curve_has_the_final_scores(paper_run: dict[str, Any]) -> None:
     last = paper_run["curve"][-1]
-    scores = ("acc", "nmi", "ari", "clusters")
+    scores = ("acc", "nmi", "ari", "ami", "clusters")
     assert {name: last[name] for name in scores} == {name: paper_run[name] for name in scores}
+
+
+def test_scores_follow_from_the_stored_labels(paper_run: dict[str, Any], tmp_path: Path) -> None:
+    labels = unpack_labels(paper_run["labels"])
+    scores = evaluate(load("sample", tmp_path).true_labels, labels.tolist())
+    assert paper_run["acc"] == pytest.approx(100 * scores.acc, abs=1e-3)
+    assert paper_run["ami"] == pytest.approx(100 * scores.ami, abs=1e-3)
 
 
 def test_embeddings_are_cached_and_their_time_counts(tmp_path: Path, tiny_encoder: str) -> None:

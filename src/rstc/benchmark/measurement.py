@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from rstc.benchmark.datasets import LoadedDataset, dataset, load
 from rstc.benchmark.maps import tsne_map
 from rstc.benchmark.methods import get_settings, make_estimator, method
-from rstc.benchmark.store import Job
+from rstc.benchmark.store import Job, pack_labels
 from rstc.errors import RstcWarning
 from rstc.io.atomic import replace_file, user_cache_dir
 from rstc.metrics import evaluate
 from rstc.representation.encoder import fingerprint_weights
-from rstc.runtime.environment import describe_machine, package_versions, peak_memory
+from rstc.runtime.environment import describe_machine, find_commit, hash_source, package_versions, peak_memory
 
 METHODS_WITH_MAP = ("sbert", "rstc-c", "rstc-i", "rstc-paper")  # shown in the paper's t-SNE figure
 
@@ -38,7 +38,8 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        The run as it is stored: scores, time, memory, settings, training curve, versions and machine.
+        The run as it is stored: scores, time, memory, settings, the cluster of each text, training curve, versions,
+        source and machine.
     """
     loaded = load(job.dataset, data)
     entry = method(job.method)
@@ -78,9 +79,12 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
         "settled": getattr(estimator, "converged_", None),
         "warnings": [str(warning.message) for warning in caught if issubclass(warning.category, RstcWarning)],
         "settings": get_settings(estimator),
+        "labels": pack_labels(estimator.labels_),
         "curve": recorder.curve,
         "history": getattr(estimator, "history_", []),
         "versions": package_versions(),
+        "commit": find_commit(),
+        "source": hash_source(),
         "machine": describe_machine(),
     }
     if job.method in METHODS_WITH_MAP and job.seed == 0 and set(job.changes) <= {"schedule"}:
@@ -89,13 +93,14 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
 
 
 def _score(true_labels: Sequence[str], clusters: NDArray[np.int64]) -> dict[str, Any]:
-    """Compute ACC, NMI and ARI in percent of the texts that have a class, and the number of their clusters."""
+    """Compute ACC, NMI, ARI and AMI in percent of the texts that have a class, and the number of their clusters."""
     scored = [row for row, label in enumerate(true_labels) if label]
     scores = evaluate([true_labels[row] for row in scored], clusters[scored].tolist())
     return {
         "acc": round(100 * scores.acc, 3),
         "nmi": round(100 * scores.nmi, 3),
         "ari": round(100 * scores.ari, 3),
+        "ami": round(100 * scores.ami, 3),
         "clusters": scores.n_clusters,
     }
 

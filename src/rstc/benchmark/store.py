@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rstc.errors import InputError
 from rstc.io.atomic import replace_file
@@ -85,6 +90,22 @@ class Store:
     def runs(self) -> list[dict[str, Any]]:
         """Read all runs, sorted by data set, variant and seed."""
         return [_read_run(path) for path in sorted(self.folder.glob("*/*/*.json"))]
+
+
+def pack_labels(labels: NDArray[np.int64]) -> str:
+    """Compress the cluster of each text: unsigned 16-bit little-endian integers, zlib, base64.
+
+    Examples
+    --------
+    >>> unpack_labels(pack_labels(np.array([0, 300, 2]))).tolist()
+    [0, 300, 2]
+    """
+    return base64.b64encode(zlib.compress(labels.astype("<u2", casting="unsafe").tobytes(), 9)).decode()
+
+
+def unpack_labels(packed: str) -> NDArray[np.int64]:
+    """Return the clusters that `pack_labels` compressed."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(packed)), dtype="<u2").astype(np.int64)
 
 
 def _dump_one_key_per_line(result: Mapping[str, Any]) -> str:

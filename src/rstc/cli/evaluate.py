@@ -61,7 +61,7 @@ def evaluate(
     if len(pairs) < len(table):
         notes.print(f"note: {len(table) - len(pairs)} rows lack a cluster or a true class and are left out")
 
-    output.print(f"ACC {scores.acc:.2%}   NMI {scores.nmi:.2%}   ARI {scores.ari:.2%}")
+    output.print(f"ACC {scores.acc:.2%}   NMI {scores.nmi:.2%}   ARI {scores.ari:.2%}   AMI {scores.ami:.2%}")
     output.print(
         f"{scores.n_texts:,} texts, {scores.n_classes} classes, {scores.n_clusters} clusters",
     )
