@@ -104,9 +104,7 @@ LABEL_UPDATE_REDUCTION = 6
 def paper_settings(dataset: Dataset, schedule: str) -> dict[str, Any]:
     """Return the settings of `rstc-paper` and its variants for a data set: the authors' values, on a schedule.
 
-    Both schedules differ from the preset `paper` in one setting, `head_start`. The authors stop their alternating
-    solver before it converges, whereas the transport is solved here, and with a solved transport an untrained
-    clustering network collapses. Therefore that network is first trained alone on the initial labels.
+    The schedule "paper" differs from the preset `paper` in no other setting.
 
     Parameters
     ----------
@@ -122,7 +120,7 @@ def paper_settings(dataset: Dataset, schedule: str) -> dict[str, Any]:
     """
     eps2, label_updates, contrast_steps = _PAPER_SETTINGS[dataset.source]
     renewals = round(label_updates * _SHARE_OF_LABEL_UPDATES)
-    settings = {"eps2": eps2, "head_start": 0.9}
+    settings = {"eps2": eps2}
     if schedule == "paper":
         return settings | {"renewals": renewals, "contrast_steps": contrast_steps}
     return settings | {
