@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from rstc.baselines import kmeans_ic
 from rstc.baselines.bag_of_words import tfidf_matrix
-from rstc.baselines.kmeans_ic import KMeansIC, find_outliers, reclassify, select_training_texts, size_change
-from rstc.baselines.tfidf import TFIDF
+from rstc.baselines.kmeans_ic import KMeansIC, find_first_clusters, find_outliers, reclassify, select_training_texts
 from rstc.errors import InputError
 from rstc.metrics import evaluate
 
@@ -98,57 +98,54 @@ def test_rounds_correct_wrong_first_labels(
     monkeypatch: pytest.MonkeyPatch, texts_and_topics: Data, topic_codes: NDArray[np.int64]
 ) -> None:
     labels, wrong = corrupt_labels(topic_codes, 24)
-    monkeypatch.setattr(kmeans_ic, "sparse_kmeans", lambda *_: labels)
-    model = KMeansIC(4, random_state=0, tolerance=0, max_rounds=20).fit(texts_and_topics[0])
+    monkeypatch.setattr(kmeans_ic, "find_first_clusters", lambda *_: labels)
+    model = KMeansIC(4, random_state=0, trees=20, rounds=20).fit(texts_and_topics[0])
     still_wrong = int((model.labels_ != topic_codes).sum())
     assert still_wrong <= len(wrong) / 2
     assert evaluate(topic_codes, model.labels_).acc > evaluate(topic_codes, labels).acc
 
 
-def test_without_rounds_labels_are_those_of_tfidf_kmeans(texts_and_topics: Data) -> None:
-    model = KMeansIC(4, random_state=5, max_rounds=0).fit(texts_and_topics[0])
-    assert np.array_equal(model.labels_, TFIDF(4, random_state=5).fit_predict(texts_and_topics[0]))
-    assert (model.n_iter_, model.history_) == (0, [])
+def test_first_clusters_are_those_of_directions_in_the_leading_singular_vectors() -> None:
+    # The third text is twice as long as the first, and the last two share no word with the others.
+    X = csr_matrix(np.array([[1.0, 1, 0, 0], [1, 1.1, 0, 0], [2, 2, 0, 0], [0, 0, 1, 1], [0, 0, 3, 3.1]]))
+    labels = find_first_clusters(X, 2, 2, 5, np.random.default_rng(0))
+    assert labels[0] == labels[1] == labels[2] != labels[3] == labels[4]
 
 
-def test_rounds_end_when_sizes_change_by_less_than_the_tolerance(texts_and_topics: Data) -> None:
-    model = KMeansIC(4, random_state=0, tolerance=0.02).fit(texts_and_topics[0])
-    changes = [entry["size_change"] for entry in model.history_]
-    assert [entry["round"] for entry in model.history_] == list(range(1, model.n_iter_ + 1))
-    assert changes[-1] <= 0.02
-    assert all(change > 0.02 for change in changes[:-1])
+def test_english_stop_words_have_no_effect() -> None:
+    texts = ["late parcel van", "parcel van", "late van", "onion soup pan", "soup pan", "onion soup"] * 5
+    with_stop_words = [f"the {text} is of this" for text in texts]
+    model = KMeansIC(2, random_state=0, trees=5, rounds=3)
+    assert np.array_equal(model.fit(texts).labels_, clone(model).fit(with_stop_words).labels_)
 
 
-def test_rounds_end_at_max_rounds(monkeypatch: pytest.MonkeyPatch, texts_and_topics: Data) -> None:
-    monkeypatch.setattr(kmeans_ic, "size_change", lambda *_: 1.0)
-    assert KMeansIC(4, random_state=0, max_rounds=3).fit(texts_and_topics[0]).n_iter_ == 3
-
-
-def test_size_change_ignores_moves_that_cancel_out() -> None:
-    assert size_change(np.array([0, 0, 1, 1]), np.array([1, 0, 0, 1])) == 0
-    assert size_change(np.array([0, 0, 0, 2]), np.array([1, 1, 0, 2])) == 1, "two leave a cluster, two enter another"
+def test_the_number_of_rounds_is_fixed(texts_and_topics: Data) -> None:
+    model = KMeansIC(4, random_state=0, trees=5, rounds=12).fit(texts_and_topics[0])
+    assert model.n_iter_ == 12
+    assert [entry["round"] for entry in model.history_] == list(range(1, 13))
+    assert all(0 <= entry["changed"] <= 1 for entry in model.history_)
 
 
 def test_same_seed_gives_same_labels(texts_and_topics: Data) -> None:
-    model = KMeansIC(5, random_state=3, kmeans_starts=2, tolerance=0, max_rounds=4)
+    model = KMeansIC(5, random_state=3, kmeans_starts=2, trees=5, rounds=4)
     assert np.array_equal(model.fit_predict(texts_and_topics[0]), clone(model).fit_predict(texts_and_topics[0]))
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 7])
 def test_no_cluster_becomes_empty(n_clusters: int, texts_and_topics: Data) -> None:
-    labels = KMeansIC(n_clusters, random_state=0, trees=5, tolerance=0, max_rounds=10).fit_predict(texts_and_topics[0])
+    labels = KMeansIC(n_clusters, random_state=0, trees=5, rounds=10).fit_predict(texts_and_topics[0])
     assert labels.dtype == np.int64
     assert set(labels) == set(range(n_clusters))
 
 
 def test_y_is_ignored(texts_and_topics: Data) -> None:
     texts, topics = texts_and_topics
-    model = KMeansIC(4, random_state=0, kmeans_starts=1)
+    model = KMeansIC(4, random_state=0, kmeans_starts=1, trees=5, rounds=3)
     assert np.array_equal(model.fit(texts).labels_, model.fit(texts, y=topics).labels_)
 
 
 def test_texts_without_words_get_a_cluster(texts_and_topics: Data) -> None:
-    labels = KMeansIC(4, random_state=0).fit_predict([*texts_and_topics[0], "🙂", ""])
+    labels = KMeansIC(4, random_state=0, trees=5, rounds=3).fit_predict([*texts_and_topics[0], "🙂", ""])
     assert len(labels) == len(texts_and_topics[0]) + 2
     assert set(labels) == {0, 1, 2, 3}
 

@@ -13,7 +13,15 @@ from rstc.errors import InputError
 from rstc.metrics import evaluate
 from tiny_encoder import TOPICS, make_texts
 
-SMALL = {"random_state": 0, "layers": (64, 64, 128, 10), "batch_size": 32, "max_steps": 60, "renew_every": 20}
+# Each dimension is scaled to the same range, so that those which say nothing about the topics must be few.
+SMALL = {
+    "random_state": 0,
+    "word_dim": 8,
+    "layers": (64, 64, 128, 10),
+    "batch_size": 32,
+    "max_steps": 60,
+    "renew_every": 20,
+}
 
 
 def test_finds_balanced_topics() -> None:
@@ -33,6 +41,14 @@ def test_self_training_raises_the_confidence(texts_and_topics: tuple[list[str], 
         return float(soft_assignment(E, centres).max(1).values.mean())
 
     assert confidence(200) > confidence(0) + 0.01
+
+
+def test_labels_are_the_largest_soft_assignments(texts_and_topics: tuple[list[str], list[str]]) -> None:
+    # Without a step, the centres are those of k-means: the largest q is the nearest of them.
+    model = SelfTrain(4, **{**SMALL, "max_steps": 0}).fit(texts_and_topics[0])
+    E = torch.from_numpy(model.embedding_)
+    centres = torch.stack([E[model.labels_ == c].mean(0) for c in range(4)])
+    assert np.array_equal(soft_assignment(E, centres).argmax(1).numpy(), model.labels_)
 
 
 def test_history_has_an_entry_per_update_of_the_target(texts_and_topics: tuple[list[str], list[str]]) -> None:

@@ -26,9 +26,12 @@ def count_matrix(texts: Sequence[str]) -> csr_matrix:
     return _vectorize(CountVectorizer(dtype=np.float64), texts)
 
 
-def tfidf_matrix(texts: Sequence[str]) -> csr_matrix:
-    """Compute the TF-IDF vector of each text, (N, V), with rows of length one; a text without words is a zero row."""
-    return _vectorize(TfidfVectorizer(), texts)
+def tfidf_matrix(texts: Sequence[str], stop_words: str | None = None) -> csr_matrix:
+    """Compute the TF-IDF vector of each text, (N, V), with rows of length one; a text without words is a zero row.
+
+    With stop_words="english", words that scikit-learn lists as English stop words are left out.
+    """
+    return _vectorize(TfidfVectorizer(stop_words=stop_words), texts)
 
 
 def sparse_kmeans(X: csr_matrix, n_clusters: int, rng: np.random.Generator, starts: int) -> NDArray[np.int64]:
@@ -55,13 +58,18 @@ def sparse_kmeans(X: csr_matrix, n_clusters: int, rng: np.random.Generator, star
     InputError
         If fewer than `n_clusters` rows differ.
     """
+    require_distinct_rows(X, n_clusters)
+    # Elkan's algorithm gives the same clusters as Lloyd's and skips most distances where there are many clusters.
+    kmeans = KMeans(n_clusters, n_init=starts, algorithm="elkan", random_state=int(rng.integers(2**31)))
+    return np.asarray(fit_single_threaded(kmeans, X).labels_, dtype=np.int64)
+
+
+def require_distinct_rows(X: csr_matrix, n_clusters: int) -> None:
+    """Raise an InputError if fewer than `n_clusters` rows differ."""
     if (n_distinct := _count_distinct_rows(X)) < n_clusters:
         raise InputError(
             f"n_clusters={n_clusters} needs at least {n_clusters} texts of different words, got {n_distinct}"
         )
-    # Elkan's algorithm gives the same clusters as Lloyd's and skips most distances where there are many clusters.
-    kmeans = KMeans(n_clusters, n_init=starts, algorithm="elkan", random_state=int(rng.integers(2**31)))
-    return np.asarray(fit_single_threaded(kmeans, X).labels_, dtype=np.int64)
 
 
 def _vectorize(vectorizer: Any, texts: Sequence[str]) -> csr_matrix:

@@ -30,7 +30,7 @@ class SCCL(ClusterMixin, BaseEstimator):
     """Supporting clustering with contrastive learning (SCCL).
 
     Each step contrasts the two views of a batch (NT-Xent at temperature tau) and pulls the texts themselves to cluster
-    centres, which are initialised by k-means and trained as well. The loss is NT-Xent + eta KL(p || q), with the
+    centres, which are initialised by k-means and trained as well. The loss is eta NT-Xent + KL(p || q), with the
     Student t assignments q of the batch and DEC's target p (see `rstc.baselines.dec`). At the end k-means clusters
     the learned embeddings.
 
@@ -59,7 +59,7 @@ class SCCL(ClusterMixin, BaseEstimator):
     tau : float, default=0.5
         Temperature of NT-Xent.
     eta : float, default=10.0
-        Weight of the clustering loss.
+        Weight of NT-Xent.
     alpha : float, default=1.0
         Degrees of freedom of the Student t kernel.
     watch_interval : int, default=50
@@ -82,8 +82,10 @@ class SCCL(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    Learning rates, batch size, tau and eta are the original's, as far as known. Differences from it: the encoder, the
-    number of trainable layers, the number of steps, and views by word deletion where none are given.
+    Learning rates, batch size and tau are the original's, as far as known. The weights are those of the released
+    training, ten for NT-Xent and one for clustering; the article puts its weight eta on the clustering loss. Other
+    differences: the encoder, the number of trainable layers, the number of steps, and views by word deletion where none
+    are given.
 
     References
     ----------
@@ -196,7 +198,7 @@ class SCCL(ClusterMixin, BaseEstimator):
             q = soft_assignment(E0, centres, self.alpha)
             loss_cluster = cluster_loss(q, target_distribution(q).detach())
             optimizer.zero_grad()
-            (loss_instance + self.eta * loss_cluster).backward()
+            (self.eta * loss_instance + loss_cluster).backward()
             optimizer.step()
             losses.append((loss_instance.item(), loss_cluster.item()))
         if cache:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.preprocessing import minmax_scale
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rstc.baselines.dec import cluster_loss, soft_assignment, target_distribution
 from rstc.baselines.validation import validate_texts
-from rstc.baselines.word_vectors import fit_word_vectors, index_words, scale_to_unit_rms, sif_embeddings
+from rstc.baselines.word_vectors import fit_word_vectors, index_words, sif_embeddings
 from rstc.pseudo_labels.kmeans import fit_kmeans
 from rstc.runtime.device import fork_rng
 
@@ -26,7 +27,7 @@ class SelfTrain(ClusterMixin, BaseEstimator):
 
     SIF embeddings of the texts are compressed by an autoencoder. Its encoder is then trained together with cluster
     centres on KL(p || q), where q are the soft assignments and p their sharpened target (see `rstc.baselines.dec`).
-    k-means of the encoder's outputs gives the clusters.
+    A text's cluster is the one of its largest q.
 
     Parameters
     ----------
@@ -34,12 +35,14 @@ class SelfTrain(ClusterMixin, BaseEstimator):
         Number of clusters.
     random_state : int or None, default=None
         Seed; None draws a new one for each fit.
-    kmeans_starts : int, default=10
-        Number of k-means runs, of which the one with the lowest inertia is kept.
+    kmeans_starts : int, default=100
+        Number of k-means runs for the first centres, of which the one with the lowest inertia is kept.
     word_dim : int, default=48
         Dimensions of the word vectors.
     window : int, default=5
         Maximum distance of two words that count as co-occurring.
+    sif_a : float, default=0.1
+        The a of smooth inverse frequency: a word w counts a / (a + p(w)).
     layers : sequence of int, default=(500, 500, 2000, 20)
         Widths of the encoder's layers; the last one is the latent dimension. The decoder mirrors them.
     pretrain_epochs : int, default=15
@@ -62,7 +65,7 @@ class SelfTrain(ClusterMixin, BaseEstimator):
     labels_ : ndarray of shape (N,)
         Cluster of each text.
     embedding_ : ndarray of shape (N, D)
-        Latent vector of each text, which k-means clusters.
+        Latent vector of each text.
     history_ : list of dict
         For each update of p the step, the mean loss since the previous one (None at first) and the number of clusters
         in argmax q.
@@ -73,8 +76,8 @@ class SelfTrain(ClusterMixin, BaseEstimator):
     -----
     Differences from the original: the word vectors are learned from the texts themselves (see
     `rstc.baselines.word_vectors`) instead of by word2vec on a larger corpus; epochs, steps and the update interval are
-    the same for all data sets, where the original sets them per data set. Widths, batch size, learning rates and word
-    dimensions are the original's.
+    the same for all data sets, where the original sets them per data set. Widths, batch size, learning rates, word
+    dimensions, a, the scaling of the inputs, the k-means starts and the final clusters are those of the released code.
 
     References
     ----------
@@ -86,9 +89,10 @@ class SelfTrain(ClusterMixin, BaseEstimator):
         n_clusters: int = 8,
         *,
         random_state: int | None = None,
-        kmeans_starts: int = 10,
+        kmeans_starts: int = 100,
         word_dim: int = 48,
         window: int = 5,
+        sif_a: float = 0.1,
         layers: Sequence[int] = (500, 500, 2000, 20),
         pretrain_epochs: int = 15,
         max_steps: int = 1000,
@@ -103,6 +107,7 @@ class SelfTrain(ClusterMixin, BaseEstimator):
         self.kmeans_starts = kmeans_starts
         self.word_dim = word_dim
         self.window = window
+        self.sif_a = sif_a
         self.layers = layers
         self.pretrain_epochs = pretrain_epochs
         self.max_steps = max_steps
@@ -124,16 +129,15 @@ class SelfTrain(ClusterMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         texts = index_words(validate_texts(X, self.n_clusters))
         vectors = fit_word_vectors(texts, self.word_dim, self.window, rng)  # (V, D)
-        inputs = torch.from_numpy(scale_to_unit_rms(sif_embeddings(texts, vectors)))  # (N, D)
+        inputs = torch.from_numpy(minmax_scale(sif_embeddings(texts, vectors, self.sif_a)))  # (N, D)
         # Weight initialisation draws from torch's global generator, whose state is restored afterwards.
         with fork_rng(torch.device("cpu"), int(rng.integers(2**63))):
             encoder = self._pretrain_encoder(inputs, rng)
-            history, steps = self._self_train(encoder, inputs, rng)
-        E = _encode(encoder, inputs).numpy()
-        self.labels_ = fit_kmeans(E, self.n_clusters, rng, self.kmeans_starts).labels
-        self.embedding_ = E
+            clusters, history = self._self_train(encoder, inputs, rng)
+        self.labels_ = clusters.numpy()
+        self.embedding_ = _encode(encoder, inputs).numpy()
         self.history_ = history
-        self.n_iter_ = steps
+        self.n_iter_ = history[-1]["step"]
         return self
 
     def _pretrain_encoder(self, inputs: Tensor, rng: np.random.Generator) -> nn.Sequential:
@@ -152,8 +156,8 @@ class SelfTrain(ClusterMixin, BaseEstimator):
 
     def _self_train(
         self, encoder: nn.Sequential, inputs: Tensor, rng: np.random.Generator
-    ) -> tuple[list[dict[str, Any]], int]:
-        """Train the encoder and the centres on KL(p || q); return the history and the number of steps."""
+    ) -> tuple[Tensor, list[dict[str, Any]]]:
+        """Train the encoder and the centres on KL(p || q); return argmax q (N,) and the history."""
         clustering = fit_kmeans(_encode(encoder, inputs).numpy(), self.n_clusters, rng, self.kmeans_starts)
         centres = nn.Parameter(torch.from_numpy(clustering.centres))
         optimizer = torch.optim.SGD([*encoder.parameters(), centres], self.lr, momentum=0.9)
@@ -176,7 +180,7 @@ class SelfTrain(ClusterMixin, BaseEstimator):
             objective.backward()
             optimizer.step()
             losses.append(objective.item())
-        return history, step
+        return clusters, history
 
 
 def _make_mlp(widths: Sequence[int]) -> nn.Sequential:
