@@ -68,7 +68,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "default": {"views": "cutoff@0.2"},
     "saot": {"labels": "saot", "renewals": 4, "start": "kmeans", "words": 1.0, "static": 1.0},
     "paper": {"preset": "paper", "trainable_layers": 1, "head_start": 0.5, "views": "cutoff@0.2"},
-    "moving average": {"contrast_steps": 5, "labels": "ot-average", "renewals": 4},
+    "moving average": {"contrast_steps": 5, "labels": "ot-average-released", "renewals": 4},
     "subsample, estimated n_clusters": {"n_clusters": "3-6", "max_fit_texts": 90},
 }
 

@@ -34,6 +34,14 @@ def test_the_moving_average_keeps_a_tenth_of_the_last_classes(log_p: Tensor) -> 
     assert after == pytest.approx(0.1 * before + 0.9 * np.array([0.8, 0.2]))
 
 
+def test_the_released_moving_average_takes_the_counts_by_first_appearance(log_p: Tensor) -> None:
+    average = source("ot-average-released")
+    before = average.b
+    log_p = log_p.flip(0)  # the twenty texts of the second class come first
+    after = average.solve(log_p, log_p.argmax(1).numpy(), 0.0).b.numpy()
+    assert after == pytest.approx(0.1 * before + 0.9 * np.array([0.2, 0.8]))
+
+
 def test_near_classes_remember_the_last_ones(log_p: Tensor) -> None:
     near = source("ot-near")
     first, second = (near.solve(log_p, log_p.argmax(1).numpy(), 0.1).b.numpy() for _ in range(2))

@@ -32,7 +32,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "words": 1.0,
         "static": 0.0,
     },
-    "moving average": {"labels": "ot-average", "renewals": 4, "contrast_steps": 3},
+    "moving average": {"labels": "ot-average-released", "renewals": 4, "contrast_steps": 3},
     "instance contrast": {"class_contrast": False},
     "frozen": {"trainable_layers": 0},
     "near words": {"views": "synonyms@0.5,cutoff@0.2", "renewals": 4},

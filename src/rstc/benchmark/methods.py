@@ -59,6 +59,7 @@ METHODS = {
     "rstc-i": _paper_method("RSTC-I", class_contrast=False),
     "rstc-paper": _paper_method("RSTC (M1)"),
     "rstc-m2": _paper_method("RSTC, M2 for b", labels="ot-average"),
+    "rstc-m2-released": _paper_method("RSTC, M2 as released", labels="ot-average-released"),
     "rstc-m3": _paper_method("RSTC, M3 for b", labels="ot-near"),
     "sela": _paper_method("RSTC, uniform b (SeLa)", labels="ot-uniform"),
     "rstc": Method("rstc, default", "rstc", {}, watch=True),

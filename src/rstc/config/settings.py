@@ -18,8 +18,8 @@ from rstc.representation.view_specs import parse_view_specs
 Pooling = Literal["mean", "cls", "max", "model"]
 Training = Literal["auto", "always", "never"]
 Start = Literal["auto", "kmeans", "spectral", "linkage"]
-LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-near"]
-TransportMethod = Literal["newton", "alternating"]
+LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-average-released", "ot-near"]
+TransportMethod = Literal["newton", "alternating", "literal"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 _NETWORK = "Encoder, heads and views"
@@ -174,7 +174,8 @@ class Config:
         "Source of the pseudo-labels after the first ones. 'crossfit' computes them in the learned space as the first "
         "ones were. The others solve an optimal transport of the network's predictions, with a class distribution b "
         "that is estimated ('saot', M1 in the paper), fixed ('ot-random', 'ot-uniform'), a moving average of the "
-        "predicted cluster sizes ('ot-average', M2) or kept near the previous one ('ot-near', M3).",
+        "predicted cluster sizes ('ot-average', M2; 'ot-average-released' as in the authors' released code, which "
+        "takes the sizes in another order) or kept near the previous one ('ot-near', M3).",
         group=_LABEL_UPDATES,
         symbol="Q",
     )
@@ -196,8 +197,8 @@ class Config:
     )
     transport_method: TransportMethod = setting(
         "newton",
-        "Solver of the optimal transport: Newton's method on the dual, or the paper's alternating updates "
-        "(Algorithm 1), which do not converge for small eps2.",
+        "Solver of the optimal transport: Newton's method on the dual; the paper's alternating updates with exact "
+        "class sizes, which do not converge for small eps2; or the paper's Algorithm 1 to the letter, 100 iterations.",
         group=_LABEL_UPDATES,
     )
     renewals: int = setting(

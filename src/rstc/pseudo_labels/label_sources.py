@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rstc.pseudo_labels.transport.marginals import update_moving_average
+from rstc.pseudo_labels.transport.marginals import count_by_first_appearance, update_moving_average
 from rstc.pseudo_labels.transport.saot import Transport, optimal_transport, saot, semi_relaxed_transport
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
-SOURCES = ("saot", "ot-random", "ot-uniform", "ot-average", "ot-near")
+SOURCES = ("saot", "ot-random", "ot-uniform", "ot-average", "ot-average-released", "ot-near")
 
 
 class TransportLabelSource:
@@ -24,7 +24,8 @@ class TransportLabelSource:
     ----------
     source : str
         Where the class distribution b comes from: "saot" estimates it (M1); "ot-random" and "ot-uniform" hold one
-        fixed; "ot-average" follows the counts of the predictions (M2); "ot-near" stays near the last one (M3).
+        fixed; "ot-average" follows the counts of the predictions (M2), and "ot-average-released" their counts in order
+        of first appearance, as the authors' released code does; "ot-near" stays near the last one (M3).
     n_clusters : int
         C.
     eps1 : float
@@ -89,6 +90,9 @@ class TransportLabelSource:
             if self.source == "ot-average":
                 counts = torch.from_numpy(np.bincount(clusters, minlength=len(self.b)))
                 self.b = update_moving_average(self.b, processes.all_reduce(counts).numpy())
+            elif self.source == "ot-average-released":
+                all_clusters = processes.all_gather_rows(torch.from_numpy(clusters)).numpy()
+                self.b = update_moving_average(self.b, count_by_first_appearance(all_clusters, len(self.b)))
             b = torch.from_numpy(self.b)
             transport = optimal_transport(log_p, b, self.eps1, self.method, start=start, processes=processes)
         self.potentials = transport.potentials

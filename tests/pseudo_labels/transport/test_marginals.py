@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rstc.pseudo_labels.transport.marginals import (
+    FixedMarginal,
+    KLMarginal,
+    LogBarrierMarginal,
     _solve_quadratic,
-    fixed_marginal,
-    kl_marginal,
-    log_barrier_marginal,
     update_moving_average,
 )
 
@@ -23,7 +23,7 @@ weights = st.sampled_from([1.0, 0.1, 0.01, 0.001, 1e-5])
 @settings(max_examples=300, deadline=None)
 @given(potentials, weights)
 def test_b_is_a_distribution_that_falls_with_the_potentials(g: np.ndarray, eps2: float) -> None:
-    b = log_barrier_marginal(eps2)(g).b
+    b = LogBarrierMarginal(eps2).minimise(g).b
     assert (b > 0).all()
     assert (b < 1).all() or len(b) == 2
     assert b.sum() == pytest.approx(1, abs=1e-9)
@@ -40,25 +40,25 @@ def test_root_solves_eq_14(d: float, eps2: float) -> None:
 
 
 def test_two_classes_of_equal_potential_are_halves() -> None:
-    assert log_barrier_marginal(0.01)(np.array([3.0, 3.0])).b == pytest.approx([0.5, 0.5])
+    assert LogBarrierMarginal(0.01).minimise(np.array([3.0, 3.0])).b == pytest.approx([0.5, 0.5])
 
 
 @pytest.mark.parametrize("eps2", [0.1, 0.01])
 def test_derivatives_of_the_value_are_b_and_the_curvature(eps2: float) -> None:
     g, step = np.array([0.3, -0.2, 0.1, 0.0]), 1e-5
-    marginal = log_barrier_marginal(eps2)
-    solution = marginal(g)
+    marginal = LogBarrierMarginal(eps2)
+    solution = marginal.minimise(g)
     D = solution.curvature
     derivative = np.outer(D, D) / D.sum() - np.diag(D)
     for j in range(4):
-        up, down = (marginal(g + sign * step * np.eye(4)[j]) for sign in (1, -1))
+        up, down = (marginal.minimise(g + sign * step * np.eye(4)[j]) for sign in (1, -1))
         assert (up.value - down.value) / (2 * step) == pytest.approx(solution.b[j], abs=1e-6)
         assert (up.b - down.b) / (2 * step) == pytest.approx(derivative[:, j], abs=1e-5)
 
 
 def test_fixed_marginal_does_not_depend_on_the_potentials() -> None:
     b = np.array([0.25, 0.75])
-    solution = fixed_marginal(b)(np.array([2.0, 4.0]))
+    solution = FixedMarginal(b).minimise(np.array([2.0, 4.0]))
     assert solution.b is b
     assert solution.value == 3.5
     assert not solution.curvature.any()
@@ -67,7 +67,7 @@ def test_fixed_marginal_does_not_depend_on_the_potentials() -> None:
 def test_kl_marginal_has_the_closed_form_minimiser() -> None:
     reference = np.array([0.5, 0.3, 0.2])
     g = np.array([0.0, 0.1, -0.1])
-    solution = kl_marginal(reference, eps2=0.1)(g)
+    solution = KLMarginal(reference, eps2=0.1).minimise(g)
     expected = reference * np.exp(-g / 0.1)
     assert solution.b == pytest.approx(expected / expected.sum())
     penalty = 0.1 * (solution.b * np.log(solution.b / reference)).sum()
@@ -75,12 +75,12 @@ def test_kl_marginal_has_the_closed_form_minimiser() -> None:
 
 
 def test_curvature_of_the_kl_marginal_is_its_derivative() -> None:
-    marginal, g, step = kl_marginal(np.array([0.5, 0.3, 0.2]), 0.05), np.array([0.01, 0.02, -0.01]), 1e-6
-    solution = marginal(g)
+    marginal, g, step = KLMarginal(np.array([0.5, 0.3, 0.2]), 0.05), np.array([0.01, 0.02, -0.01]), 1e-6
+    solution = marginal.minimise(g)
     D = solution.curvature
     derivative = np.outer(D, D) / D.sum() - np.diag(D)
     for j in range(3):
-        moved = marginal(g + step * np.eye(3)[j]).b
+        moved = marginal.minimise(g + step * np.eye(3)[j]).b
         assert (moved - solution.b) / step == pytest.approx(derivative[:, j], abs=1e-3)
 
 

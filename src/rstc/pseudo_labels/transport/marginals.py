@@ -2,9 +2,9 @@
 
 A marginal maps the dual potentials g (C,) to the b on the simplex that minimises penalty(b) + <g, b>:
 
-    fixed_marginal           b is given                                        ordinary optimal transport, Eq. 1
-    log_barrier_marginal     penalty eps2 sum(-log b - log(1 - b))             SAOT, Eq. 2; M1 of the appendix
-    kl_marginal              penalty eps2 KL(b || reference)                   semi-relaxed transport; M3
+    FixedMarginal          b is given                                 ordinary optimal transport, Eq. 1
+    LogBarrierMarginal     penalty eps2 sum(-log b - log(1 - b))      SAOT, Eq. 2; M1 of the appendix
+    KLMarginal             penalty eps2 KL(b || reference)            semi-relaxed transport; M3
 
 M2 of the appendix, `update_moving_average`, follows the counts of the predictions; b is then held fixed.
 
@@ -14,13 +14,13 @@ multiplier at which b sums to one (Eq. 18).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp
+from scipy.special import logsumexp, rel_entr
 from torch import Tensor
 
 from rstc.errors import InputError
@@ -50,47 +50,97 @@ class MarginalSolution:
     curvature: Vector
 
 
-Marginal = Callable[[Vector], MarginalSolution]
+class Marginal(Protocol):
+    """A model of the class distribution b: its penalty, and the b that minimises penalty(b) + <g, b>."""
+
+    def minimise(self, g: Vector) -> MarginalSolution:
+        """Return the minimiser of penalty(b) + <g, b> over the simplex."""
+        ...
+
+    def penalty(self, b: Vector) -> float:
+        """Return penalty(b)."""
+        ...
+
+    def penalty_gradient(self, b: Vector) -> Vector:
+        """Return the gradient of the penalty at b, (C,)."""
+        ...
 
 
-def fixed_marginal(b: Vector) -> Marginal:
-    """Return the marginal of a given class distribution: ordinary optimal transport (Eq. 1)."""
+@dataclass(frozen=True)
+class FixedMarginal:
+    """A given class distribution b: ordinary optimal transport (Eq. 1). Its penalty is infinite for any other one."""
 
-    def minimise(g: Vector) -> MarginalSolution:
-        return MarginalSolution(b, float(g @ b), np.zeros_like(b))
+    b: Vector
 
-    return minimise
+    def minimise(self, g: Vector) -> MarginalSolution:
+        """Return b."""
+        return MarginalSolution(self.b, float(g @ self.b), np.zeros_like(self.b))
 
+    def penalty(self, b: Vector) -> float:
+        """Return 0 for the given distribution, to the last bit, else infinity."""
+        return 0.0 if np.array_equal(b, self.b) else np.inf
 
-def log_barrier_marginal(eps2: float) -> Marginal:
-    """Return SAOT's marginal, with the penalty eps2 sum(-log b - log(1 - b)), for two classes or more."""
-
-    def minimise(g: Vector) -> MarginalSolution:
-        b = _minimise_log_barrier(g, eps2)
-        penalty = -eps2 * (np.log(b) + np.log1p(-b)).sum()
-        return MarginalSolution(b, float(penalty + g @ b), 1 / (eps2 * (b**-2 + (1 - b) ** -2)))
-
-    return minimise
+    def penalty_gradient(self, b: Vector) -> Vector:
+        """Return NaN: the penalty has no gradient."""
+        return np.full_like(b, np.nan)
 
 
-def kl_marginal(reference: Vector, eps2: float) -> Marginal:
-    """Return the marginal with the penalty eps2 KL(b || reference): M3 of the appendix.
+@dataclass(frozen=True)
+class LogBarrierMarginal:
+    """SAOT's marginal, with the penalty eps2 sum(-log b - log(1 - b)), for two classes or more."""
+
+    eps2: float
+
+    def minimise(self, g: Vector) -> MarginalSolution:
+        """Return b(h) (Eq. 17) at the h at which it sums to one (Eq. 18)."""
+        b = _minimise_log_barrier(g, self.eps2)
+        return MarginalSolution(b, float(self.penalty(b) + g @ b), self.curvature(b))
+
+    def penalty(self, b: Vector) -> float:
+        """Return eps2 sum(-log b - log(1 - b))."""
+        return float(-self.eps2 * (np.log(b) + np.log1p(-b)).sum())
+
+    def penalty_gradient(self, b: Vector) -> Vector:
+        """Return eps2 (1 / (1 - b) - 1 / b)."""
+        return np.asarray(self.eps2 * (1 / (1 - b) - 1 / b))
+
+    def curvature(self, b: Vector) -> Vector:
+        """Return the inverse of the penalty's second derivative at b, which is also db/dh of Eq. 17, (C,)."""
+        return np.asarray(1 / (self.eps2 * (b**-2 + (1 - b) ** -2)))
+
+    def solve_quadratic(self, d: Vector) -> Vector:
+        """Return the root of Eq. 14 in (0, 1), d = g - h, without 0/0 at d = 0 and without cancellation at d < 0."""
+        return _solve_quadratic(d, self.eps2)
+
+
+@dataclass(frozen=True)
+class KLMarginal:
+    """The marginal with the penalty eps2 KL(b || reference): M3 of the appendix.
 
     The minimiser is proportional to reference_j exp(-g_j / eps2). Unlike SAOT's penalty, it does not keep
     classes from vanishing: repeated with each b as the next reference, it converges to the class sizes of P.
 
-    >>> kl_marginal(np.array([0.5, 0.5]), eps2=0.1)(np.array([0.0, 0.1])).b.round(3)  # 1 to exp(-1)
+    >>> KLMarginal(np.array([0.5, 0.5]), eps2=0.1).minimise(np.array([0.0, 0.1])).b.round(3)  # 1 to exp(-1)
     array([0.731, 0.269])
     """
-    log_reference = np.log(reference)
 
-    def minimise(g: Vector) -> MarginalSolution:
-        logits = log_reference - g / eps2
+    reference: Vector
+    eps2: float
+
+    def minimise(self, g: Vector) -> MarginalSolution:
+        """Return the softmax of log reference - g / eps2."""
+        logits = np.log(self.reference) - g / self.eps2
         log_sum = logsumexp(logits)
         b = np.exp(logits - log_sum)
-        return MarginalSolution(b, float(-eps2 * log_sum), b / eps2)
+        return MarginalSolution(b, float(-self.eps2 * log_sum), b / self.eps2)
 
-    return minimise
+    def penalty(self, b: Vector) -> float:
+        """Return eps2 KL(b || reference)."""
+        return float(self.eps2 * rel_entr(b, self.reference).sum())
+
+    def penalty_gradient(self, b: Vector) -> Vector:
+        """Return eps2 (log(b / reference) + 1)."""
+        return np.asarray(self.eps2 * (np.log(b) - np.log(self.reference) + 1))
 
 
 def update_moving_average(b: Vector, counts: NDArray[np.int64], mu: float = 0.1) -> Vector:
@@ -103,6 +153,21 @@ def update_moving_average(b: Vector, counts: NDArray[np.int64], mu: float = 0.1)
     """
     b = np.maximum(mu * b + (1 - mu) * counts / counts.sum(), MIN_CLASS_SHARE)
     return np.asarray(b / b.sum())
+
+
+def count_by_first_appearance(clusters: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
+    """Count the texts of each cluster, in the order in which the clusters first appear among the texts.
+
+    The authors' released code takes these counts for those of the clusters in their own order when it computes M2.
+    Clusters without a text come last.
+
+    >>> count_by_first_appearance(np.array([2, 2, 0, 2]), 3)
+    array([3, 1, 0])
+    """
+    _, first_rows, counts = np.unique(clusters, return_index=True, return_counts=True)
+    ordered = np.zeros(n_clusters, dtype=np.int64)
+    ordered[: len(counts)] = counts[np.argsort(first_rows)]
+    return ordered
 
 
 def suggest_eps2(sizes: NDArray[np.int64]) -> float:

@@ -161,7 +161,7 @@ def _evaluate(costs: CostMatrix, eps1: float, marginal: Marginal, g: Vector) -> 
     total, mass = processes.total(total), processes.all_reduce(mass)
     if gram is not None:
         gram = processes.all_reduce(gram)
-    solution = marginal(g)
+    solution = marginal.minimise(g)
     gradient = np.asarray(mass.cpu().numpy()) / N - solution.b
     return _DualPoint(g, eps1 * total / N - solution.value, gradient, solution, gram)
 

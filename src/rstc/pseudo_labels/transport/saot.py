@@ -6,7 +6,8 @@
 With the dual potentials f (N,) and g (C,) of the two marginals, pi_ij = exp((f_i + g_j - M_ij) / eps1) (Eq. 10).
 
 This file states the problem and passes it to a solver: Newton's method on the dual in g (`newton`), or the paper's
-alternating updates of f, g and b (`alternating`), which take hundreds of iterations or do not converge. Two problems
+alternating updates of f, g and b (`alternating`, `literal`), which take hundreds of iterations or do not converge; see
+docs/saot.md. Two problems
 that differ in the treatment of b are included: `optimal_transport`, where b is given (Eq. 1), and
 `semi_relaxed_transport`, where a KL penalty keeps b near a reference (M3 of the paper's appendix A).
 """
@@ -26,15 +27,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rstc.errors import InputError, TransportWarning
-from rstc.pseudo_labels.transport.alternating import solve_alternating
+from rstc.pseudo_labels.transport.alternating import compute_spectral_radius, solve_alternating, solve_literal
 from rstc.pseudo_labels.transport.costs import CostMatrix, build_costs, measure_sums, softmax_rows
 from rstc.pseudo_labels.transport.marginals import (
     MIN_CLASS_SHARE,
+    FixedMarginal,
+    KLMarginal,
+    LogBarrierMarginal,
     Marginal,
     Vector,
-    fixed_marginal,
-    kl_marginal,
-    log_barrier_marginal,
     to_vector,
     validate_distribution,
 )
@@ -49,6 +50,7 @@ Solver = Callable[[CostMatrix, float, Marginal, float, int, "Vector | None"], Du
 SOLVERS: dict[str, tuple[Solver, int]] = {  # solver and default of max_iter
     "newton": (solve_newton, 200),
     "alternating": (solve_alternating, 1000),
+    "literal": (solve_literal, 100),
 }
 
 
@@ -76,6 +78,10 @@ class Transport(Generic[Array]):
         The costs M = -log P, which refer to the caller's log P.
     eps1 : float
         Weight of the plan's entropy.
+    marginal : Marginal or None
+        The model of b; None if there is no penalty on b.
+    column_sums : (C,) array
+        pi^T 1, which equals b as far as the residual says.
 
     Examples
     --------
@@ -94,6 +100,46 @@ class Transport(Generic[Array]):
     converged: bool
     costs: CostMatrix = field(repr=False, compare=False)
     eps1: float = field(repr=False)
+    marginal: Marginal | None = field(repr=False)
+    column_sums: Vector = field(repr=False)
+
+    @cached_property
+    def duality_gap(self) -> float:
+        """An upper bound of how far the plan's objective is above the optimum, in the units of the costs.
+
+        The plan with its own column sums c as class distribution is feasible, whatever the potentials, and the dual at
+        the potentials bounds the optimum from below. The plan is the best one for its potentials, so that their
+        difference is that of the marginals alone: penalty(c) + <g, c> - min_b (penalty(b) + <g, b>). For a given b,
+        the gap is infinite unless the column sums are b to the last bit: the residual measures it there.
+        """
+        if self.marginal is None:
+            return 0.0
+        g = to_vector(self.potentials)
+        value = self.marginal.penalty(self.column_sums) + float(g @ self.column_sums)
+        return max(value - self.marginal.minimise(g).value, 0.0)
+
+    @cached_property
+    def stationarity(self) -> float:
+        """The largest violation of the KKT condition for b: penalty'(b_j) + g_j is the same, h, for all classes.
+
+        Together with the residual, which measures the constraints, it certifies the optimum: the condition for the
+        plan, Eq. 10, holds by construction, and the problem is convex. It is in the units of the costs.
+        """
+        if self.marginal is None or isinstance(self.marginal, FixedMarginal):
+            return 0.0
+        b = to_vector(self.b)
+        slopes = self.marginal.penalty_gradient(b) + to_vector(self.potentials)
+        return float(np.abs(slopes - slopes @ b / b.sum()).max())
+
+    @cached_property
+    def spectral_radius(self) -> float:
+        """The spectral radius of the paper's Algorithm 1 at this solution; below 1, it converges from nearby.
+
+        Without a penalty on b the potentials are zero, and there is nothing to iterate: the radius is 0.
+        """
+        if self.marginal is None:
+            return 0.0
+        return compute_spectral_radius(self.costs, self.eps1, self.marginal, to_vector(self.potentials))
 
     @cached_property
     def plan(self) -> Array:
@@ -172,12 +218,13 @@ def saot(
         Weight of the plan's entropy; smaller is closer to hard labels.
     eps2 : float
         Weight of the penalty that keeps classes from vanishing; 0 leaves the class sizes to P alone.
-    method : {"newton", "alternating"}
-        Newton's method on the dual in g, or the paper's Algorithm 1.
+    method : {"newton", "alternating", "literal"}
+        Newton's method on the dual in g; the paper's alternating updates with an exact b, until they converge; or the
+        paper's Algorithm 1 to the letter, for `max_iter` iterations.
     tol : float
         Residual to reach.
     max_iter : int or None
-        Largest number of steps; by default 200 for "newton" and 1,000 for "alternating".
+        Largest number of steps; by default 200 for "newton", 1,000 for "alternating" and 100 for "literal".
     start : (C,) array or tensor, or None
         The potentials of a similar problem's solution, to start from.
     processes : ProcessGroup
@@ -213,7 +260,7 @@ def saot(
         raise InputError(f"eps2={eps2} must not be negative")
     C = log_p.shape[1] if log_p.ndim == 2 else 0
     # Without a penalty, or with one class, g = 0 is the solution.
-    marginal = None if eps2 < MIN_EPS2 or C == 1 else log_barrier_marginal(eps2)
+    marginal = None if eps2 < MIN_EPS2 or C == 1 else LogBarrierMarginal(eps2)
     return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
 
@@ -257,7 +304,7 @@ def semi_relaxed_transport(
     if not eps2 > 0:
         raise InputError(f"eps2={eps2} must be positive")
     reference = np.maximum(validate_distribution(b, log_p.shape[-1], min_share=0.0), MIN_CLASS_SHARE)
-    marginal = kl_marginal(reference / reference.sum(), eps2)
+    marginal = KLMarginal(reference / reference.sum(), eps2)
     return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
 
@@ -295,7 +342,7 @@ def optimal_transport(
     array([0.5, 0.5])
     """
     target = validate_distribution(b, log_p.shape[-1], min_share=sys.float_info.min)
-    marginal = fixed_marginal(target / target.sum())
+    marginal = FixedMarginal(target / target.sum())
     return _solve(log_p, eps1, marginal, method, tol, max_iter, start, processes)
 
 
@@ -334,9 +381,10 @@ def _solve(
     converged = residual <= tol
     if not converged:
         warnings.warn(TransportWarning(residual, tol, iterations), stacklevel=3)
+    certificate = costs, eps1, marginal, column_sums.cpu().numpy()
     if isinstance(log_p, Tensor):
-        return Transport(b, potentials, residual, iterations, converged, costs, eps1)
-    return Transport(b.numpy(), potentials.numpy(), residual, iterations, converged, costs, eps1)
+        return Transport(b, potentials, residual, iterations, converged, *certificate)
+    return Transport(b.numpy(), potentials.numpy(), residual, iterations, converged, *certificate)
 
 
 def _validate_start(start: NDArray[np.float64] | Tensor, C: int) -> Vector:
