@@ -184,7 +184,10 @@ def figures(
 
 @app.command()
 def download(data: Data = None) -> None:
-    """Download the paper's eight data sets and check their rows; files that are already complete are kept.
+    """Download the paper's eight data sets with their views; files that are already complete are kept.
+
+    Their rows are checked by checksums. Views that were published in a file of their own must be of the same texts; if
+    they cannot be had, the methods of the paper delete words instead, and the runs say so.
 
     Example:
 
@@ -196,8 +199,11 @@ def download(data: Data = None) -> None:
 
     folder = data or default_data_folder()
     for name in PAPER_DATASETS:
-        downloaded = download_dataset(name, folder)
-        output.print(f"{name}: {'downloaded' if downloaded else 'already complete'}")
+        outcome = download_dataset(name, folder)
+        status = "downloaded" if outcome.downloaded else "kept" if outcome.views_problem else "already complete"
+        output.print(
+            f"{name}: {status}" + (f", without views: {outcome.views_problem}" if outcome.views_problem else "")
+        )
     output.print(f"The data sets are in {folder}", soft_wrap=True)
 
 
