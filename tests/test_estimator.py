@@ -20,8 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import estimator_checks
 
-from rstc import RSTC, CollapseWarning, Config, InputError, MissingTextWarning
+from rstc import RSTC, CollapseWarning, Config, InputError, MissingTextWarning, RstcWarning
 from rstc.metrics import evaluate
+from tiny_encoder import make_texts
 
 Data = tuple[list[str], list[str]]
 
@@ -269,6 +270,20 @@ def test_predicting_before_fitting_is_an_error() -> None:
 
 
 @pytest.mark.usefixtures("few_head_steps")
+@pytest.mark.parametrize(("head_start", "n_left"), [(None, {3, 4}), (0.0, {1})])
+def test_preset_paper_keeps_rare_clusters_because_the_head_is_warmed_up(
+    head_start: float | None, n_left: set[int], tiny_encoder: str
+) -> None:
+    """With eps2 = 0.001, an untrained clustering network leads the transport into collapse."""
+    texts, _ = make_texts({"parcel": 300, "password": 60, "refund": 20, "recipe": 10})
+    model = RSTC(4, preset="paper", imbalance="heavy", encoder=tiny_encoder, random_state=0, repeats=0)
+    model.set_params(trainable_layers=0, contrast_steps=0, max_steps=80, head_start=head_start)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RstcWarning)
+        model.fit(texts, views=(texts, texts))
+    assert len(set(model.labels_)) in n_left
+
+
 def test_collapsed_clusters_give_a_warning(quick: dict[str, Any]) -> None:
     # The encoder sees no difference between these texts, so that twenty clusters cannot be separated.
     texts = ["parcel" + " " * i + "late" for i in range(1, 30)]

@@ -204,8 +204,11 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             warnings.warn(MissingTextWarning(len(data.all_texts) - len(data.texts), len(data.all_texts)), stacklevel=2)
         pairs = self._make_views(data, views, config)
         n_texts = int(processes.total(len(data.texts)))
-        if views is not None and not config.count_trained_layers(n_texts):
-            raise InputError(f"views are used in training only, but training={config.training!r}; set 'always'")
+        if views is not None and not config.takes_steps(n_texts):
+            cause = (
+                "trainable_layers=0" if not config.trainable_layers else f"training={config.training!r}; set 'always'"
+            )
+            raise InputError(f"views are used in training only, but {cause}")
         if unused := config.list_unused(n_texts):
             warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=2)
 

@@ -373,6 +373,10 @@ class Config:
         is_skipped = self.training == "never" or (self.training == "auto" and exceeds_limit)
         return 0 if is_skipped and self.finds_labels_without_network else self.trainable_layers
 
+    def takes_steps(self, n_texts: int) -> bool:
+        """Whether a run on `n_texts` texts trains a network: the encoder, or a head whose predictions become labels."""
+        return bool(self.count_trained_layers(n_texts)) or not self.finds_labels_without_network
+
     def list_unused(self, n_texts: int) -> list[str]:
         """Return the settings of the training that were changed, if a run on `n_texts` texts does not train."""
         if self.count_trained_layers(n_texts) or not self.trainable_layers:
