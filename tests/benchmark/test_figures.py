@@ -75,7 +75,7 @@ def test_missing_runs_are_named(make_run: MakeRun, tmp_path: Path) -> None:
 
 
 def test_sweep_includes_the_unchanged_run(runs: Runs) -> None:
-    eps2 = lines_of(FIGURES["eps"](runs), 1)["StackOverflow-4k"]
+    eps2 = lines_of(FIGURES["eps"](runs), 1)["StackOverflow-4k, 1 seed"]
     assert eps2 == ([0, 1, 2], [0.0, 50.0, 10.0])  # at 0, at its own 0.1, at 1
 
 
@@ -94,13 +94,22 @@ def test_maps_with_more_classes_than_colours_are_left_out(runs: Runs) -> None:
 
 
 def test_lambda_zero_is_rstc_c(runs: Runs) -> None:
-    assert lines_of(FIGURES["lambda"](runs), 0)["StackOverflow-4k"] == ([0, 1, 2], [50.0, 50.0, 1000.0])
+    assert lines_of(FIGURES["lambda"](runs), 0)["StackOverflow-4k, 1 seed"] == ([0, 1, 2], [50.0, 50.0, 1000.0])
+
+
+def test_error_bars_are_the_deviation_over_the_seeds(runs: Runs) -> None:
+    swept = [run for run in runs if run["dataset"] == "stackoverflow-4k" and run["method"] == "rstc-paper"]
+    more = [*runs, *({**run, "seed": 1, "acc": run["acc"] + 2} for run in swept)]
+    axes = FIGURES["eps"](more).axes[1]
+    (bars,) = axes.containers
+    heights = [top - bottom for (_, bottom), (_, top) in bars.lines[2][0].get_segments()]
+    assert heights == pytest.approx([2 * 2**0.5] * 3)
 
 
 def test_point_is_the_mean_over_the_common_seeds(runs: Runs) -> None:
     own = next(r for r in runs if (r["dataset"], r["method"], r["changes"]) == ("stackoverflow-4k", "rstc-paper", {}))
     more = [*runs, {**own, "seed": 1, "acc": 90.0}]  # of the swept values there is seed 0 alone
-    assert lines_of(FIGURES["eps"](more), 1)["StackOverflow-4k"][1] == [0.0, 50.0, 10.0]
+    assert lines_of(FIGURES["eps"](more), 1)["StackOverflow-4k, 1 seed"][1] == [0.0, 50.0, 10.0]
 
 
 def test_curve_is_the_mean_over_the_seeds(runs: Runs) -> None:

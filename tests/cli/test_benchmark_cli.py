@@ -40,6 +40,10 @@ def test_runs_are_shown_in_a_table_and_figures(benchmark: Benchmark, tmp_path: P
     assert "<u>" in shown
     assert benchmark("table", "--datasets", "sample", "--format", "csv", "--out", "table.csv").returncode == 0
     assert len((tmp_path / "table.csv").read_text().splitlines()) == 3
+    assert "–" not in benchmark("table", "--datasets", "sample", "--metrics", "ari,ami").stdout
+    compared = benchmark("compare", "tfidf", "bow", "--datasets", "sample").stdout
+    assert "TF-IDF − BOW: " in compared
+    assert "of 1 sets (2 pairs of runs), p = 1.000" in compared
     figures = benchmark("figures")
     assert figures.returncode == 0, figures.stderr
     assert "eps is not drawn, missing: a sweep of eps1" in figures.stderr
@@ -63,6 +67,8 @@ def test_changed_setting_is_a_row_of_its_own(benchmark: Benchmark, tmp_path: Pat
         (["sweep", "--param", "epsilon", "--values", "1"], "rstc-paper has no setting 'epsilon'"),
         (["table"], "benchmarks/results/paper has no runs; start some with `rstc benchmark run`"),
         (["table", "--datasets", "twitter"], "benchmarks/results/paper has no runs"),
+        (["compare", "rstc", "sbert"], "no data set on which both methods were run with the same seed"),
+        (["compare", "rstc", "sbert", "--metric", "f1"], "unknown metric 'f1'; the metrics are acc, nmi, ari, ami"),
         (["run", "--datasets", ","], "expected comma-separated names, got ','"),
         (["run", "--datasets", "sample", "--methods", "bow", "--time-limit", "infs"], "must be positive"),
         (["datasets"], "run `rstc benchmark download`, or name a folder with --data"),

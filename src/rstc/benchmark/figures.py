@@ -94,13 +94,17 @@ def select_schedule(runs: Runs, schedule: str) -> Runs:
 
 
 def draw_representations(runs: Runs) -> Figure:
-    """Draw t-SNE maps of SBERT, RSTC-C, RSTC-I and RSTC, coloured by true class (the paper's Fig. 2)."""
+    """Draw t-SNE maps of SBERT, RSTC-C, RSTC-I and RSTC, coloured by true class (the paper's Fig. 2).
+
+    The paper shows SearchSnippets; other data sets with few classes are drawn where its runs are missing.
+    """
     methods = ("sbert", "rstc-c", "rstc-i", "rstc-paper")
     names = [name for name in DATASETS if all(_select_runs(runs, name, method, key="map") for method in methods)]
     names = [name for name in names if _select_runs(runs, name, methods[0])[0]["classes"] <= MAX_CLASS_COLOURS]
+    names = ["searchsnippets"] if "searchsnippets" in names else names
     if not names:
         raise MissingRunsError(f"no data set has runs of seed 0 of {', '.join(methods)}")
-    figure = Figure(figsize=(7.2, 1.95 * len(names)))
+    figure = Figure(figsize=(7.2, 2.1 * len(names)))
     panels = np.ravel(figure.subplots(len(names), len(methods), squeeze=False))
     pairs = [(name, method) for name in names for method in methods]
     for axes, (name, method) in zip(panels, pairs, strict=True):
@@ -215,7 +219,7 @@ def _select_runs(runs: Runs, dataset: str, method: str, key: str | None = None) 
 def _plot_sweep(axes: Axes, runs: Runs, setting: str, metric: str, label: str) -> None:
     """Plot a metric against the values of a setting of RSTC, one line per data set, at equal distances.
 
-    A point is the mean over the seeds that all points of its line have.
+    A point is the mean over the seeds that all points of its line have, with their standard deviation as error bar.
     """
     values = _list_swept_values(runs, setting)
     swept = {run["dataset"] for run in runs if set(run["changes"]) == {setting}}
@@ -231,14 +235,18 @@ def _plot_sweep(axes: Axes, runs: Runs, setting: str, metric: str, label: str) -
         if dataset not in swept or len(positions) < 2:  # the run with the method's own value alone is no sweep
             continue
         seeds = set.intersection(*(set(scores[values[position]]) for position in positions))
-        means = [np.mean([scores[values[position]][seed] for seed in seeds]) for position in positions]
+        points = [[scores[values[position]][seed] for seed in seeds] for position in positions]
         style: dict[str, Any] = {
             "color": COLOURS[n_lines % len(COLOURS)],
             "marker": MARKERS[n_lines % len(MARKERS)],
             "ls": LINES[n_lines % len(LINES)],
             "ms": 4,
         }
-        axes.plot(positions, means, label=DATASETS[dataset].title, **style)
+        n_seeds = f"{len(seeds)} seeds" if len(seeds) > 1 else "1 seed"
+        axes.plot(positions, np.mean(points, axis=1), label=f"{DATASETS[dataset].title}, {n_seeds}", **style)
+        if len(seeds) > 1:
+            deviations = np.std(points, axis=1, ddof=1)
+            axes.errorbar(positions, np.mean(points, axis=1), deviations, fmt="none", ecolor=style["color"], capsize=2)
         n_lines += 1
     if not n_lines:
         raise MissingRunsError(f"a sweep of {setting}: rstc benchmark sweep --param {setting} --values …")

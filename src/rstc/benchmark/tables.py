@@ -16,8 +16,8 @@ from rstc.benchmark.published import published_scores
 from rstc.benchmark.store import Job
 from rstc.errors import InputError
 
-METRICS = ("acc", "nmi", "ari")
-SHOWN_METRICS = ("acc", "nmi")  # as in the paper's table; the CSV has ARI as well
+METRICS = ("acc", "nmi", "ari", "ami")
+SHOWN_METRICS = ("acc", "nmi")  # as in the paper's table; the CSV has all
 SWEPT_SETTINGS = {"eps1", "eps2", "lambda_i"}  # their effect is shown in figures
 
 
@@ -28,7 +28,7 @@ class Cell:
     Attributes
     ----------
     means : dict
-        Mean ACC, NMI and ARI over the seeds, in percent.
+        Mean ACC, NMI, ARI and AMI over the seeds, in percent; NaN if a run lacks the metric.
     deviations : dict
         Their standard deviations; None for a single seed.
     n_seeds : int
@@ -127,10 +127,10 @@ def summarise_runs(runs: list[dict[str, Any]]) -> Cell:
             )
 
     def mean(name: str) -> float:
-        return float(np.mean([run[name] for run in runs]))
+        return float(np.mean([run.get(name, np.nan) for run in runs]))
 
     def deviation(name: str) -> float | None:
-        return float(np.std([run[name] for run in runs], ddof=1)) if len(runs) > 1 else None
+        return float(np.std([run.get(name, np.nan) for run in runs], ddof=1)) if len(runs) > 1 else None
 
     return Cell(
         {name: mean(name) for name in METRICS},
@@ -150,23 +150,25 @@ def _trained_layers(run: dict[str, Any]) -> str | None:
     return None if layers is None else str(layers)
 
 
-def render(table: ResultTable, format: str) -> str:
-    """Format a table as "markdown", "latex" or "csv"."""
+def render(table: ResultTable, format: str, metrics: Sequence[str] = SHOWN_METRICS) -> str:
+    """Format a table as "markdown", "latex" or "csv"; the CSV has all metrics."""
     if format not in FORMATS:
         raise InputError(f"format={format!r} is not one of {', '.join(FORMATS)}")
-    return FORMATS[format](table)
+    if unknown := set(metrics) - set(METRICS):
+        raise InputError(f"unknown metric {min(unknown)!r}; the metrics are {', '.join(METRICS)}")
+    return FORMATS[format](table, metrics)
 
 
-def format_markdown(table: ResultTable) -> str:
-    """Format a table in Markdown, with ACC / NMI and in brackets the number of seeds and of trained layers."""
+def format_markdown(table: ResultTable, metrics: Sequence[str] = SHOWN_METRICS) -> str:
+    """Format a table in Markdown, with the metrics and in brackets the number of seeds and of trained layers."""
     rows = []
     for variant, cells in table.rows.items():
         texts = [
-            _format_cell(table, variant, name, "**{}**", "<u>{}</u>", "±") if name in cells else ""
+            _format_cell(table, variant, name, metrics, "**{}**", "<u>{}</u>", "±") if name in cells else ""
             for name in table.datasets
         ]
         rows.append([table.row_title(variant), *texts])
-        if published := _format_published(table, variant):
+        if published := _format_published(table, variant, metrics):
             rows.append([f"*{METHODS[table.methods[variant]].title}, as published*", *published])
     return markdown_table(["method", *map(table.column_title, table.datasets)], rows) + "\n"
 
@@ -185,25 +187,27 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return "\n".join("| " + " | ".join(str(cell).strip().replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def format_latex(table: ResultTable) -> str:
+def format_latex(table: ResultTable, metrics: Sequence[str] = SHOWN_METRICS) -> str:
     """Format a table in LaTeX, for the package booktabs."""
     header = ["method", *(_escape_latex(table.column_title(name)) for name in table.datasets)]
     lines = [" & ".join(header) + r" \\", r"\midrule"]
     for variant, cells in table.rows.items():
         texts = [
-            _format_cell(table, variant, name, r"\textbf{{{}}}", r"\underline{{{}}}", r"$\pm$") if name in cells else ""
+            _format_cell(table, variant, name, metrics, r"\textbf{{{}}}", r"\underline{{{}}}", r"$\pm$")
+            if name in cells
+            else ""
             for name in table.datasets
         ]
         lines.append(" & ".join([_escape_latex(table.row_title(variant)), *texts]) + r" \\")
-        if published := _format_published(table, variant):
+        if published := _format_published(table, variant, metrics):
             title = rf"\emph{{{_escape_latex(METHODS[table.methods[variant]].title)}, as published}}"
             lines.append(" & ".join([title, *published]) + r" \\")
     begin = rf"\begin{{tabular}}{{l{'c' * len(table.datasets)}}}"
     return "\n".join([begin, r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def format_csv(table: ResultTable) -> str:
-    """Format a table as CSV with a line per method and data set, unrounded."""
+def format_csv(table: ResultTable, metrics: Sequence[str] = METRICS) -> str:
+    """Format a table as CSV with a line per method and data set, unrounded, always with all metrics."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     scores = [f"{metric}_{statistic}" for metric in METRICS for statistic in ("mean", "std")]
@@ -220,15 +224,20 @@ def format_csv(table: ResultTable) -> str:
     return out.getvalue()
 
 
-FORMATS: dict[str, Callable[[ResultTable], str]] = {
+FORMATS: dict[str, Callable[[ResultTable, Sequence[str]], str]] = {
     "markdown": format_markdown,
     "latex": format_latex,
     "csv": format_csv,
 }
 
 
-def format_scores(cell: Cell, plus_minus: str = "±", emphasise: Callable[[str, str], str] | None = None) -> str:
-    """Format ACC / NMI with the standard deviations over the seeds.
+def format_scores(
+    cell: Cell,
+    plus_minus: str = "±",
+    emphasise: Callable[[str, str], str] | None = None,
+    metrics: Sequence[str] = SHOWN_METRICS,
+) -> str:
+    """Format metrics, by default ACC / NMI, with the standard deviations over the seeds.
 
     Parameters
     ----------
@@ -238,9 +247,14 @@ def format_scores(cell: Cell, plus_minus: str = "±", emphasise: Callable[[str, 
         The sign before a deviation.
     emphasise : callable, optional
         Maps a metric and its formatted mean to the text to show.
+    metrics : sequence of str
+        Names of the metrics; one that a run lacks is shown as "–".
     """
     parts = []
-    for metric in SHOWN_METRICS:
+    for metric in metrics:
+        if np.isnan(cell.means[metric]):
+            parts.append("–")
+            continue
         text = f"{cell.means[metric]:.1f}"
         if emphasise is not None:
             text = emphasise(metric, text)
@@ -249,22 +263,31 @@ def format_scores(cell: Cell, plus_minus: str = "±", emphasise: Callable[[str, 
     return " / ".join(parts)
 
 
-def _format_cell(table: ResultTable, variant: str, dataset: str, best: str, second: str, plus_minus: str) -> str:
+def _format_cell(
+    table: ResultTable,
+    variant: str,
+    dataset: str,
+    metrics: Sequence[str],
+    best: str,
+    second: str,
+    plus_minus: str,
+) -> str:
     """Format the scores of a cell, the best and the second best of the column marked, with seeds and layers."""
     cell = table.rows[variant][dataset]
 
     def emphasise(metric: str, text: str) -> str:
-        column = sorted({round(cells[dataset].means[metric], 1) for cells in table.rows.values() if dataset in cells})
+        means = [cells[dataset].means[metric] for cells in table.rows.values() if dataset in cells]
+        column = sorted({round(mean, 1) for mean in means if not np.isnan(mean)})
         rank = column[::-1].index(round(cell.means[metric], 1))
         return (best, second)[rank].format(text) if rank < 2 and len(column) > 1 else text
 
     made_with = f"{cell.n_seeds}s" if cell.layers is None else f"{cell.n_seeds}s {cell.layers}L"
-    return f"{format_scores(cell, plus_minus, emphasise)} ({made_with})"
+    return f"{format_scores(cell, plus_minus, emphasise, metrics)} ({made_with})"
 
 
-def _format_published(table: ResultTable, variant: str) -> list[str]:
-    """Format the paper's scores of a variant; empty if there are none."""
-    if set(table.changes[variant]) - {"schedule"}:
+def _format_published(table: ResultTable, variant: str, metrics: Sequence[str]) -> list[str]:
+    """Format the paper's scores of a variant, ACC and NMI; empty if there are none, or other metrics are shown."""
+    if tuple(metrics) != SHOWN_METRICS or set(table.changes[variant]) - {"schedule"}:
         return []
     if "schedule" not in table.changes[variant] and f"{variant}+schedule=paper" in table.rows:
         return []  # they are shown below the run on the paper's schedule

@@ -122,6 +122,9 @@ def table(
     store: StoreFolder = _STORE,
     datasets: Datasets = None,
     format: Annotated[str, typer.Option("--format", help="markdown, latex or csv.")] = "markdown",
+    metrics: Annotated[
+        str, typer.Option("--metrics", metavar="A,B", help="Of acc, nmi, ari and ami; the CSV has all.")
+    ] = "acc,nmi",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="File to write; default: print the table.")
     ] = None,
@@ -135,6 +138,8 @@ def table(
     Example:
 
         rstc benchmark table --format latex --out table.tex
+
+        rstc benchmark table --metrics ari,ami --datasets tweet
     """
     from rstc.benchmark.datasets import DATASETS
     from rstc.benchmark.store import Store
@@ -146,12 +151,52 @@ def table(
         raise InputError(f"{store} has no runs; start some with `rstc benchmark run`")
     stored = {run["dataset"] for run in runs}
     names = [name for name in DATASETS if name in stored] if datasets is None else _expand_datasets(datasets)
-    text = render(build_table(runs, names), format)
+    text = render(build_table(runs, names), format, [name.strip() for name in metrics.split(",")])
     if out is None:
         typer.echo(text, nl=False)
         return
     with replace_file(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(metavar="METHOD", help="The first method.")],
+    second: Annotated[str, typer.Argument(metavar="METHOD", help="The second method.")],
+    store: StoreFolder = _STORE,
+    datasets: Datasets = None,
+    metric: Annotated[str, typer.Option("--metric", help="acc, nmi, ari or ami.")] = "acc",
+) -> None:
+    """Test whether one method is better than another, paired over data sets and seeds.
+
+    Compares the stored runs with unchanged settings on the data sets of the paper. Prints the mean difference of the
+    first to the second, and the two-sided p-value of a sign-flip test over the data sets.
+
+    Example:
+
+        rstc benchmark compare rstc sbert
+    """
+    from rstc.benchmark.datasets import PAPER_DATASETS
+    from rstc.benchmark.methods import method
+    from rstc.benchmark.significance import compare_methods
+    from rstc.benchmark.store import Store
+    from rstc.benchmark.tables import METRICS
+    from rstc.cli.display import output
+
+    if metric not in METRICS:
+        raise InputError(f"unknown metric {metric!r}; the metrics are {', '.join(METRICS)}")
+    names = PAPER_DATASETS if datasets is None else _expand_datasets(datasets)
+    runs = [run for run in Store(store).runs() if run["dataset"] in names and not run["changes"] and metric in run]
+    ours, theirs = ([run for run in runs if run["method"] == name] for name in (first, second))
+    comparison = compare_methods(ours, theirs, metric)
+    if comparison is None:
+        raise InputError(f"{store} has no data set on which both methods were run with the same seed")
+    output.print(
+        f"{method(first).title} − {method(second).title}: {comparison.mean:+.1f} {metric.upper()} on average, "
+        f"better on {comparison.wins} of {comparison.n_sets} sets ({comparison.n_pairs} pairs of runs), "
+        f"p = {comparison.p_value:.3f}",
+        soft_wrap=True,
+    )
 
 
 @app.command()
