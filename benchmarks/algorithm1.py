@@ -75,7 +75,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
         bounds = [EPS1 * row["largest_class"] / (2 * row["eps2"]) for row in chosen]
         left.loglog(x, bounds, ":", color=colour, label=f"eps1 max b / (2 eps2), C = {C}")
     left.axhline(1, color="grey", lw=0.8)
-    left.text(1.0, 1.05, "diverges above", ha="right", va="bottom", fontsize=8, color="grey")
+    left.text(0.02, 1.1, "diverges above 1", va="bottom", fontsize=8, color="grey")
     left.set(xlabel="eps2", ylabel="spectral radius of Algorithm 1 at the solution")
     for eps2, colour in zip(DRAWN_EPS2, colours, strict=True):
         row = next(row for row in rows if (row["C"], row["eps2"]) == (CLASSES[-1], eps2))

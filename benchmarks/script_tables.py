@@ -54,6 +54,26 @@ def means(rows: list[Row], *keys: str) -> list[float]:
     return [float(np.mean([row[key] for row in rows])) for key in keys]
 
 
+def algorithm1_table() -> str:
+    """Spectral radius of Algorithm 1, and what its iterations reach, by eps2 and number of classes."""
+    rows = []
+    for row in sorted(read("algorithm1")["rows"], key=lambda row: (row["C"], -row["eps2"])):
+        rows.append(
+            [
+                row["C"],
+                f"{row['eps2']:g}",
+                f"{row['eps1'] * row['largest_class'] / (2 * row['eps2']):.2g}",
+                f"{row['spectral_radius']:.2f}",
+                *(f"{row[method]['residuals'][-1]:.0e}" for method in ("alternating", "literal")),
+                f"{row['literal_sum_of_b']:.2f}",
+                f"{row['newton']['residual']:.0e} in {row['newton']['steps']}",
+                f"{row['newton']['duality_gap']:.0e}",
+            ]
+        )
+    header = ["C", "eps2", "eps1 max b / (2 eps2)", "spectral radius", "residual, exact b", "residual, literal"]
+    return markdown_table([*header, "its sum of b", "Newton, steps", "Newton's gap"], rows)
+
+
 def join(values: Iterable[Any], form: str = "{}") -> str:
     """Format values and join them by commas."""
     return ", ".join(form.format(value) for value in values)

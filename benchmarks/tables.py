@@ -31,6 +31,7 @@ from paper_tables import (
 )
 from rstc.benchmark.datasets import PAPER_DATASETS, SMALL_DATASETS
 from script_tables import (
+    algorithm1_table,
     cluster_estimate_table,
     confidence_goals_table,
     confidence_table,
@@ -80,6 +81,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "noise": noise_table,
         "imbalance": imbalance_table,
     },
+    "docs/saot.md": {"algorithm1": algorithm1_table},
     "docs/report.md": {"report_page": report_page_table},
     "docs/views.md": {"views": views_table},
     "docs/n_clusters.md": {"n_clusters": n_clusters_table, "unknown_n_clusters": unknown_n_clusters_table},

@@ -53,7 +53,8 @@ class RSTCParams(BaseEstimator):
         rounds: int | None = None,
         contrast_steps: int | None = None,
         head_start: float | None = None,
-        labels: Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-average-released", "ot-near"] | None = None,
+        labels: Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-average-released", "ot-near"]
+        | None = None,
         eps1: float | None = None,
         eps2: float | Literal["auto"] | None = None,
         transport_method: Literal["newton", "alternating", "literal"] | None = None,
