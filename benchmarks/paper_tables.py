@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
-
-from ablations import ABLATIONS, LINKAGE, OURS, STARTS
+from ablations import ABLATIONS, LINKAGE, OURS
 from measuring import PAPER_RUNS
-from rstc.benchmark.datasets import DATASETS, IMBALANCED_DATASETS, NOISY_DATASETS, PAPER_DATASETS, SMALL_DATASETS
+from rstc.benchmark.datasets import DATASETS, IMBALANCED_DATASETS, NOISY_DATASETS, SMALL_DATASETS
 from rstc.benchmark.store import Store
 from rstc.benchmark.tables import (
     SHOWN_METRICS,
@@ -21,18 +19,6 @@ from rstc.benchmark.tables import (
 )
 
 Run = dict[str, Any]
-
-# The best published ACC and NMI that we know of, from the article on COTC (2024), which trains on a GPU; not checked.
-BEST_PUBLISHED = {
-    "agnews": (87.6, 67.1),
-    "searchsnippets": (90.3, 77.1),
-    "stackoverflow": (87.8, 79.2),
-    "biomedical": (53.2, 46.1),
-    "googlenews-ts": (90.5, 96.3),
-    "googlenews-t": (83.5, 92.1),
-    "googlenews-s": (86.1, 93.5),
-    "tweet": (91.3, 95.1),
-}
 
 
 @cache
@@ -74,39 +60,13 @@ def datasets_table() -> str:
     return markdown_table(["set", "texts", "classes", "imbalance", "views of `rstc-paper` and SCCL"], rows)
 
 
-def training_gain_table() -> str:
-    """Scores of the default's initial labels and after training on the paper's data sets, beside the best published."""
-    rows, means = [], []
-    for name in PAPER_DATASETS:
-        if not (runs := select_runs(name, OURS, {})):
-            continue
-        initial = [{**run, **run["curve"][0]} for run in runs]
-        start = "k-means" if runs[0]["history"][0]["start"] == "kmeans" else "linkage"
-        published = BEST_PUBLISHED[name]
-        rows.append(
-            [DATASETS[name].title, len(runs), start, scores_cell(initial), scores_cell(runs), _format_pair(published)]
-        )
-        means.append([_mean_scores(initial), _mean_scores(runs), published])
-    rows.append(["mean", "", "", *map(_format_pair, np.mean(means, axis=0))])
-    header = ["set", "seeds", "start of seed 0", "first labels", "after training", "best published, from memory"]
-    return markdown_table(header, rows)
-
-
-def starts_table() -> str:
-    """Initial labels of the frozen encoder on the paper's data sets."""
-    return _variants_table(STARTS, PAPER_DATASETS)
-
-
 def ablations_table() -> str:
     """The default with one part changed, on the small data sets."""
-    return _variants_table(ABLATIONS, SMALL_DATASETS)
-
-
-def _variants_table(variants: list[tuple[str, dict[str, Any]]], datasets: list[str]) -> str:
     rows = [
-        [title, *(scores_cell(select_runs(name, OURS, changes)) for name in datasets)] for title, changes in variants
+        [title, *(scores_cell(select_runs(name, OURS, changes)) for name in SMALL_DATASETS)]
+        for title, changes in ABLATIONS
     ]
-    return markdown_table(["", *titles(datasets)], rows)
+    return markdown_table(["", *titles(SMALL_DATASETS)], rows)
 
 
 def noise_table() -> str:
@@ -140,7 +100,3 @@ def imbalance_table() -> str:
 def _mean_scores(runs: list[Run]) -> list[float]:
     cell = summarise_runs(runs)
     return [cell.means[metric] for metric in SHOWN_METRICS]
-
-
-def _format_pair(scores: Any) -> str:
-    return " / ".join(f"{value:.1f}" for value in scores)

@@ -70,8 +70,8 @@ def run(
     Methods: bow, tfidf, stc2-lpi, self-train, kmeans-ic, sccl, sbert, rstc-ot, rstc-c, rstc-i, rstc-paper, rstc-m2,
     rstc-m2-released, rstc-m3, sela, and rstc, our default; rstc-given is the default with the data set's own views;
     rstc-auto is the default without the number of clusters, and gsdmm does not know it either. The methods of the paper
-    that train an encoder run on a short schedule for CPUs: one layer, 100 steps. `--set schedule=paper` trains all layers for 3,000
-    steps, for which a GPU is recommended.
+    that train an encoder run on a short schedule for CPUs: one layer, 100 steps. `--set schedule=paper` trains all
+    layers for 3,000 steps, for which a GPU is recommended.
 
     Examples:
 
