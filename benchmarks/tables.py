@@ -22,12 +22,13 @@ from pathlib import Path
 
 from paper_tables import (
     ablations_table,
+    collapse_table,
     datasets_table,
     imbalance_table,
+    m2_table,
     methods_table,
     noise_table,
-    starts_table,
-    training_gain_table,
+    significance_table,
 )
 from rstc.benchmark.datasets import PAPER_DATASETS, SMALL_DATASETS
 from script_tables import (
@@ -75,8 +76,11 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "whole": lambda: methods_table(*PAPER_DATASETS[:4]),
         "whole2": lambda: methods_table(*PAPER_DATASETS[4:]),
         "small": lambda: methods_table(*SMALL_DATASETS),
-        "training_gain": training_gain_table,
-        "starts": starts_table,
+        "whole_ari": lambda: methods_table(*PAPER_DATASETS[:4], metrics=("ari", "ami")),
+        "whole2_ari": lambda: methods_table(*PAPER_DATASETS[4:], metrics=("ari", "ami")),
+        "significance": significance_table,
+        "collapse": collapse_table,
+        "m2": m2_table,
         "ablations": ablations_table,
         "noise": noise_table,
         "imbalance": imbalance_table,

@@ -43,6 +43,7 @@ def test_each_ablation_differs_in_one_setting() -> None:
         "rstc-i": {"class_contrast": False},
         "rstc-paper": {},
         "rstc-m2": {"labels": "ot-average"},
+        "rstc-m2-released": {"labels": "ot-average-released"},
         "rstc-m3": {"labels": "ot-near"},
     }
 
