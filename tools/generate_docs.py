@@ -25,6 +25,7 @@ COMMANDS_PAGE = Path("docs/commands.md")
 ARCHITECTURE_PAGE = Path("docs/architecture.md")
 PARAMETERS = Path("src/rstc/params.py")
 OWN_PARAMETERS = ("encoder", "views")  # RSTC takes objects and functions for them as well
+LINE_LENGTH = 120
 
 
 def generate() -> dict[Path, str]:
@@ -78,7 +79,13 @@ def settings_row(entry: Setting) -> list[str]:
 def signature() -> str:
     """Return the parameters of RSTC that are settings, as lines of its signature."""
     entries = (entry for entry in SETTINGS.values() if entry.name not in OWN_PARAMETERS)
-    return "".join(f"        {entry.name}: {annotation(entry.hint)} | None = None,\n" for entry in entries)
+    return "".join(signature_line(entry.name, annotation(entry.hint)) for entry in entries)
+
+
+def signature_line(name: str, hint: str) -> str:
+    """Return a parameter of RSTC, broken as the formatter would if it is too long for a line."""
+    line = f"        {name}: {hint} | None = None,\n"
+    return line if len(line) <= LINE_LENGTH else f"        {name}: {hint}\n        | None = None,\n"
 
 
 def annotation(hint: Any) -> str:
