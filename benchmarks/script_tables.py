@@ -11,6 +11,7 @@ import numpy as np
 from measuring import RESULTS
 from paper_tables import scores_cell, titles
 from rstc.benchmark.datasets import DATASETS
+from rstc.benchmark.significance import sign_flip_p_value
 from rstc.benchmark.store import Store
 from rstc.benchmark.tables import markdown_table
 from views import DEFAULT_VIEWS, GIVEN, VIEW_DATASETS, VIEW_RUNS, VIEW_SPECS
@@ -548,6 +549,21 @@ def suite_table(*variants: str) -> str:
                 ]
             )
     return markdown_table(["half (cells)", "method", "mean ACC / NMI", "worst regret", "within 1 of the best"], lines)
+
+
+def suite_significance_table() -> str:
+    """The default against each other method on the samples of 1,000: mean differences of ACC, and sign-flip tests."""
+    cells = {key: cell for key, cell in _suite_cells().items() if key[2] == "1000" and set(cell) >= set(SUITE_TITLES)}
+    lines = []
+    for method, title in SUITE_TITLES.items():
+        if method == "rstc":
+            continue
+        line = [title]
+        for halves in ("A", "B", "AB"):
+            gaps = np.array([cell["rstc"][0] - cell[method][0] for key, cell in cells.items() if key[0] in halves])
+            line.append(f"{gaps.mean():+.1f}, {(gaps > 0).sum()} of {len(gaps)} (p = {sign_flip_p_value(gaps):.3f})")
+        lines.append(line)
+    return markdown_table(["rstc against", "half A", "half B", "both"], lines)
 
 
 def suite_sets_table() -> str:

@@ -54,6 +54,7 @@ from script_tables import (
     stages_table,
     subsample_table,
     suite_sets_table,
+    suite_significance_table,
     suite_table,
     training_step_table,
     transport_memory_table,
@@ -71,6 +72,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/results.md": {
         "suite": suite_table,
+        "suite_significance": suite_significance_table,
         "suite_sets": suite_sets_table,
         "datasets": datasets_table,
         "whole": lambda: methods_table(*PAPER_DATASETS[:4]),

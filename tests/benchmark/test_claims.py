@@ -214,6 +214,17 @@ DISAGREES: dict[str, Callable[[], bool]] = {
 }
 
 
+def test_without_a_warm_up_every_solver_collapses_to_one_cluster() -> None:
+    for method in ("newton", "alternating", "literal"):
+        solver = {} if method == "newton" else {"transport_method": method}
+        (cold,) = runs_of("rstc-paper", "tweet", head_start=0.0, **solver)
+        (warm,) = (run for run in runs_of("rstc-paper", "tweet", **solver) if run["seed"] == 0)
+        assert cold["clusters"] == 1
+        assert warm["clusters"] > 60
+    (literal,) = runs_of("rstc-paper", "tweet", transport_method="literal")
+    assert max(entry["transport_steps"] for entry in literal["history"]) <= 1
+
+
 def read_bullets(title: str) -> list[str]:
     """Return the bullets of a section of docs/results.md, each as one line."""
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
