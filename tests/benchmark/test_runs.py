@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rstc.benchmark import measurement
 from rstc.benchmark.datasets import load
 from rstc.benchmark.measurement import measure
 from rstc.benchmark.runs import JobOutcome, make_jobs, run_jobs
@@ -74,6 +75,28 @@ def test_scores_follow_from_the_stored_labels(paper_run: dict[str, Any], tmp_pat
     scores = evaluate(load("sample", tmp_path).true_labels, labels.tolist())
     assert paper_run["acc"] == pytest.approx(100 * scores.acc, abs=1e-3)
     assert paper_run["ami"] == pytest.approx(100 * scores.ami, abs=1e-3)
+
+
+def test_stopped_run_is_resumed_from_its_checkpoints(
+    paper_run: dict[str, Any], tiny_encoder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, n_scored, score = Job("sample", "rstc-paper", 1, quick(tiny_encoder)), 0, measurement._score
+
+    def stop_at_the_third_score(*arguments: Any) -> dict[str, Any]:
+        nonlocal n_scored
+        n_scored += 1
+        if n_scored == 3:
+            raise KeyboardInterrupt
+        return score(*arguments)
+
+    monkeypatch.setattr(measurement, "_score", stop_at_the_third_score)
+    with pytest.raises(KeyboardInterrupt):
+        measure(job, tmp_path, tmp_path / "checkpoints")
+    assert list((tmp_path / "checkpoints").rglob("*.curve.json"))
+    resumed = measure(job, tmp_path, tmp_path / "checkpoints")
+    assert resumed["labels"] == paper_run["labels"]
+    assert resumed["curve"] == paper_run["curve"]
+    assert not [path for path in (tmp_path / "checkpoints").rglob("*") if path.is_file()]
 
 
 def test_embeddings_are_cached_and_their_time_counts(tmp_path: Path, tiny_encoder: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 import time
 import warnings
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ from rstc.benchmark.maps import tsne_map
 from rstc.benchmark.methods import get_settings, make_estimator, method
 from rstc.benchmark.store import Job, pack_labels
 from rstc.errors import RstcWarning
+from rstc.estimator import RSTC
 from rstc.io.atomic import replace_file, user_cache_dir
 from rstc.metrics import evaluate
 from rstc.representation.encoder import fingerprint_weights
@@ -25,7 +28,7 @@ from rstc.runtime.environment import describe_machine, find_commit, hash_source,
 METHODS_WITH_MAP = ("sbert", "rstc-c", "rstc-i", "rstc-paper")  # shown in the paper's t-SNE figure
 
 
-def measure(job: Job, data: Path) -> dict[str, Any]:
+def measure(job: Job, data: Path, checkpoints: Path | None = None) -> dict[str, Any]:
     """Run a job in this process.
 
     Parameters
@@ -34,6 +37,9 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
         The method, the data set, the seed and the changed settings.
     data : Path
         Folder of the data sets.
+    checkpoints : Path, optional
+        Folder for checkpoints of runs that train RSTC: a run that was stopped is resumed from them. They are removed
+        when the run is complete.
 
     Returns
     -------
@@ -44,8 +50,12 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
     loaded = load(job.dataset, data)
     entry = method(job.method)
     estimator = make_estimator(job.method, dataset(job.dataset), loaded.n_classes, job.seed, job.changes)
-    recorder = _CurveRecorder(np.array(loaded.true_labels))
     fit_arguments: dict[str, Any] = {}
+    folder = None if checkpoints is None or not isinstance(estimator, RSTC) else checkpoints / job.path.with_suffix("")
+    recorder = _CurveRecorder(np.array(loaded.true_labels), folder and folder.with_suffix(".curve.json"))
+    if folder:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fit_arguments["checkpoints"] = folder
     encoding_seconds = 0.0
     if entry.views:
         fit_arguments["views"] = loaded.views
@@ -61,7 +71,7 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RstcWarning)
         estimator.fit(loaded.texts, **fit_arguments)
-    seconds = time.perf_counter() - start - recorder.seconds + encoding_seconds
+    seconds = time.perf_counter() - start - recorder.seconds + encoding_seconds + recorder.seconds_before
     peak = peak_memory()
     result = {
         "dataset": job.dataset,
@@ -89,6 +99,9 @@ def measure(job: Job, data: Path) -> dict[str, Any]:
     }
     if job.method in METHODS_WITH_MAP and job.seed == 0 and set(job.changes) <= {"schedule"}:
         result["map"] = tsne_map(estimator.embedding_, loaded.true_labels)
+    if folder:
+        recorder.remove_file()
+        shutil.rmtree(folder, ignore_errors=True)
     return result
 
 
@@ -108,23 +121,45 @@ def _score(true_labels: Sequence[str], clusters: NDArray[np.int64]) -> dict[str,
 class _CurveRecorder:
     """A `watch` callback that scores the clusters during training; the method never sees the scores.
 
+    Parameters
+    ----------
+    true_labels : ndarray of str
+        The true class of each text.
+    path : Path, optional
+        File that keeps the curve of a run that can be resumed.
+
     Attributes
     ----------
     curve : list of dict
         The step and the scores of each call.
     seconds : float
         Time spent on scoring, which does not count as the method's.
+    seconds_before : float
+        Time that a resumed run had taken when the last point of its curve was recorded.
     """
 
-    def __init__(self, true_labels: NDArray[np.str_]) -> None:
-        self._true_labels = true_labels
-        self.curve: list[dict[str, Any]] = []
+    def __init__(self, true_labels: NDArray[np.str_], path: Path | None = None) -> None:
+        self._true_labels, self._path, self._start = true_labels, path, time.perf_counter()
+        kept: dict[str, Any] = json.loads(path.read_text()) if path and path.exists() else {"curve": [], "seconds": 0.0}
+        self.curve: list[dict[str, Any]] = kept["curve"]
+        self.seconds_before: float = kept["seconds"]
         self.seconds = 0.0
 
     def __call__(self, step: int, rows: NDArray[np.int64], clusters: NDArray[np.int64]) -> None:
         start = time.perf_counter()
+        # A resumed run repeats the steps after its last checkpoint.
+        self.curve = [point for point in self.curve if point["step"] < step]
         self.curve.append({"step": step, **_score(self._true_labels[rows].tolist(), clusters)})
+        if self._path:
+            spent = self.seconds_before + start - self._start - self.seconds
+            with replace_file(self._path) as temporary:
+                temporary.write_text(json.dumps({"curve": self.curve, "seconds": spent}))
         self.seconds += time.perf_counter() - start
+
+    def remove_file(self) -> None:
+        """Remove the file of the curve."""
+        if self._path:
+            self._path.unlink(missing_ok=True)
 
 
 def _load_embeddings(loaded: LoadedDataset, estimator: Any) -> tuple[NDArray[np.float32], float]:

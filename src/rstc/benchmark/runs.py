@@ -93,6 +93,7 @@ def run_jobs(
     *,
     n_parallel: int = 1,
     time_limit: float | None = None,
+    checkpoints: Path | None = None,
 ) -> bool:
     """Run the jobs whose results are not in the store.
 
@@ -113,6 +114,8 @@ def run_jobs(
         Number of jobs that run at the same time; they share the cores evenly.
     time_limit : float or None
         Seconds after which running jobs are stopped and no other is started.
+    checkpoints : Path, optional
+        Folder for the checkpoints of runs that train RSTC, from which a stopped job is resumed by the next call.
 
     Returns
     -------
@@ -142,7 +145,7 @@ def run_jobs(
                     complete = False
                     report(JobOutcome(job, "out of time"))
                 else:
-                    process, errors = _start_process(job, store, data, n_parallel)
+                    process, errors = _start_process(job, store, data, n_parallel, checkpoints)
                     running[process] = job, errors
             for process in _wait_for_processes(running, deadline, out_of_time):
                 job, errors = running.pop(process)
@@ -173,11 +176,14 @@ def _check_same_settings(job: Job, store: Store) -> None:
             )
 
 
-def _start_process(job: Job, store: Store, data: Path, n_parallel: int) -> tuple[BaseProcess, Connection]:
+def _start_process(
+    job: Job, store: Store, data: Path, n_parallel: int, checkpoints: Path | None
+) -> tuple[BaseProcess, Connection]:
     """Start the process of a job; return it and the connection that receives its error."""
     context = _multiprocessing_context()
     receiver, sender = context.Pipe(duplex=False)
-    process: BaseProcess = context.Process(target=_run_in_process, args=(job, store, data, n_parallel, sender))
+    arguments = (job, store, data, n_parallel, checkpoints, sender)
+    process: BaseProcess = context.Process(target=_run_in_process, args=arguments)
     process.start()
     sender.close()
     return process, receiver
@@ -220,7 +226,9 @@ def _multiprocessing_context() -> Any:
     return context
 
 
-def _run_in_process(job: Job, store: Store, data: Path, n_parallel: int, errors: Connection) -> None:
+def _run_in_process(
+    job: Job, store: Store, data: Path, n_parallel: int, checkpoints: Path | None, errors: Connection
+) -> None:
     """Run a job in this process on its share of the cores; store its result, or send the error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles an interruption and stops this process
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that temporary files are removed
@@ -230,7 +238,7 @@ def _run_in_process(job: Job, store: Store, data: Path, n_parallel: int, errors:
     torch.set_num_threads(threads)
     try:
         with threadpool_limits(threads):
-            store.add(job, measure(job, data))
+            store.add(job, measure(job, data, checkpoints))
     except InputError as problem:
         errors.send(str(problem))
     except Exception as problem:  # whatever makes one method fail, the other jobs go on

@@ -56,6 +56,12 @@ def run(
     settings: Settings = None,
     jobs: Jobs = 1,
     time_limit: TimeLimit = None,
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoints", metavar="DIR", help="Keep checkpoints, and resume runs of RSTC that were stopped."
+        ),
+    ] = None,
 ) -> None:
     """Run methods on data sets and store each result; stored runs are not repeated.
 
@@ -79,14 +85,15 @@ def run(
 
         rstc benchmark run --datasets small --seeds 3 --data datasets --time-limit 2h
 
-        rstc benchmark run --methods rstc-paper,sccl --set schedule=paper
+        rstc benchmark run --methods rstc-paper,sccl --set schedule=paper --checkpoints checkpoints
     """
     from rstc.benchmark.methods import METHODS
     from rstc.benchmark.runs import make_jobs
 
     changes = dict(_parse_setting(assignment) for assignment in settings or [])
     names = _expand_names(methods or "all", {"all": list(METHODS)})
-    _run_jobs(make_jobs(_expand_datasets(datasets or "all"), names, seeds, [changes]), store, data, jobs, time_limit)
+    requested = make_jobs(_expand_datasets(datasets or "all"), names, seeds, [changes])
+    _run_jobs(requested, store, data, jobs, time_limit, checkpoints)
 
 
 @app.command()
@@ -277,7 +284,14 @@ def show_datasets(data: Data = None) -> None:
     output.print(statistics_table)
 
 
-def _run_jobs(jobs: list[Any], store: Path, data: Path | None, n_parallel: int, time_limit: str | None) -> None:
+def _run_jobs(
+    jobs: list[Any],
+    store: Path,
+    data: Path | None,
+    n_parallel: int,
+    time_limit: str | None,
+    checkpoints: Path | None = None,
+) -> None:
     """Run jobs, print the outcome of each, and exit with code 1 if a result is missing."""
     from rstc.benchmark.datasets import check_files_exist, default_data_folder
     from rstc.benchmark.runs import JobOutcome, run_jobs
@@ -298,7 +312,9 @@ def _run_jobs(jobs: list[Any], store: Path, data: Path | None, n_parallel: int, 
     check_files_exist({job.dataset for job in jobs}, folder)
     seconds = None if time_limit is None else _parse_time(time_limit)
     try:
-        complete = run_jobs(jobs, Store(store), folder, report, n_parallel=n_parallel, time_limit=seconds)
+        complete = run_jobs(
+            jobs, Store(store), folder, report, n_parallel=n_parallel, time_limit=seconds, checkpoints=checkpoints
+        )
     except KeyboardInterrupt:
         notes.print("rstc: interrupted; the same command continues with the missing runs")
         raise typer.Exit(130) from None
