@@ -6,9 +6,8 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from ablations import ABLATIONS, LINKAGE, OURS
 from measuring import PAPER_RUNS
-from rstc.benchmark.datasets import DATASETS, IMBALANCED_DATASETS, NOISY_DATASETS, PAPER_DATASETS, SMALL_DATASETS
+from rstc.benchmark.datasets import DATASETS, PAPER_DATASETS
 from rstc.benchmark.methods import METHODS
 from rstc.benchmark.significance import compare_methods
 from rstc.benchmark.store import Store
@@ -126,45 +125,3 @@ def datasets_table() -> str:
         if name in runs
     ]
     return markdown_table(["set", "texts", "classes", "imbalance", "views of `rstc-paper` and SCCL"], rows)
-
-
-def ablations_table() -> str:
-    """The default with one part changed, on the small data sets."""
-    rows = [
-        [title, *(scores_cell(select_runs(name, OURS, changes)) for name in SMALL_DATASETS)]
-        for title, changes in ABLATIONS
-    ]
-    return markdown_table(["", *titles(SMALL_DATASETS)], rows)
-
-
-def noise_table() -> str:
-    """k-means and the default on clean and on noisy texts, and the change of ACC."""
-    rows = []
-    for name in NOISY_DATASETS:
-        clean = DATASETS[name].source
-        cells = []
-        for method in ("sbert", OURS):
-            before, after = select_runs(clean, method, {}), select_runs(name, method, {})
-            change = f"{_mean_scores(after)[0] - _mean_scores(before)[0]:+.1f}" if before and after else ""
-            cells += [scores_cell(before), scores_cell(after), change]
-        rows.append([DATASETS[clean].title, *cells])
-    return markdown_table(["set", "k-means", "with noise", "ACC", "rstc", "with noise", "ACC"], rows)
-
-
-def imbalance_table() -> str:
-    """k-means, average linkage and the default on more and more imbalanced data sets."""
-    methods = {"k-means": ("sbert", {}), "average linkage": (OURS, LINKAGE), "rstc": (OURS, {})}
-    rows = []
-    for title, (method, changes) in methods.items():
-        by_dataset = [select_runs(name, method, changes) for name in IMBALANCED_DATASETS]
-        cells = [
-            f"{scores_cell(runs)}, {min(run['clusters'] for run in runs)} clusters" if runs else ""
-            for runs in by_dataset
-        ]
-        rows.append([title, *cells])
-    return markdown_table(["", "StackOverflow, 1:1", *titles(IMBALANCED_DATASETS[1:])], rows)
-
-
-def _mean_scores(runs: list[Run]) -> list[float]:
-    cell = summarise_runs(runs)
-    return [cell.means[metric] for metric in SHOWN_METRICS]

@@ -21,13 +21,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from paper_tables import (
-    ablations_table,
     collapse_table,
     datasets_table,
-    imbalance_table,
     m2_table,
     methods_table,
-    noise_table,
     significance_table,
 )
 from rstc.benchmark.datasets import PAPER_DATASETS, SMALL_DATASETS
@@ -83,9 +80,6 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "significance": significance_table,
         "collapse": collapse_table,
         "m2": m2_table,
-        "ablations": ablations_table,
-        "noise": noise_table,
-        "imbalance": imbalance_table,
     },
     "docs/saot.md": {"algorithm1": algorithm1_table},
     "docs/report.md": {"report_page": report_page_table},
