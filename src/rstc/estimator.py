@@ -106,6 +106,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         b, the estimated share of each cluster.
     hierarchy_ : ndarray of shape (C - 1, 4)
         The tree over the clusters, in the format of `scipy.cluster.hierarchy.linkage`.
+    cluster_names_ : list of length C
+        The name of each cluster: as given to `rename_clusters`, or made of its keywords.
     cluster_info_ : DataFrame
         One row for each cluster: its name, size, keywords, typical and doubtful texts.
     n_clusters_search_ : ClusterCount or None
@@ -323,7 +325,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         )
 
     def predict_batch(self, batch: Any, text_column: str | None = None) -> Any:
-        """Return a batch of rows with `cluster`, `confidence` and `confidence_level`, for use in data engines.
+        """Return a batch of rows with `cluster`, `cluster_name`, `confidence` and `confidence_level`, for data engines.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
         schema)` (Spark) and `frame.map_partitions(model.predict_batch)` (Dask). If the workers are other processes,
@@ -344,7 +346,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             assignment = self.assign(texts)
             return assignment.clusters, assignment.confidence
 
-        return predict_batch_with(batch, text_column or self.text_column_, assign)
+        return predict_batch_with(batch, text_column or self.text_column_, assign, self.cluster_names_)
 
     def merge_to(self, n_clusters: int) -> RSTC:
         """Return a coarser model without training: the most similar clusters are merged along `hierarchy_`.
@@ -386,7 +388,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder that `RSTC.load` reads (`rstc.persistence.model_folder` describes it)."""
         check_is_fitted(self, "network_")
-        save_model(Path(folder), self._fitted_model)
+        save_model(Path(folder), self._name_fitted_model())
 
     def export_onnx(self, folder: str | Path) -> None:
         """Write the model as ONNX to a folder that `rstc.OnnxModel` reads, without torch; needs the extra `onnx`.
@@ -396,7 +398,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         check_is_fitted(self, "network_")
         from rstc.persistence.onnx_export import export_onnx
 
-        export_onnx(self._fitted_model, Path(folder))
+        export_onnx(self._name_fitted_model(), Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
@@ -439,8 +441,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     ) -> None:
         """Set all attributes from the result of training.
 
-        Texts keep their `known` cluster (N,), where it is not NO_CLUSTER. Of a `previous` model, the record of how
-        the number of clusters was found is kept.
+        Texts keep their `known` cluster (N,), where it is not NO_CLUSTER. Of a `previous` model, the names
+        of its clusters and the record of how their number was found are kept.
         """
         prediction = result.prediction
         clusters = find_final_clusters(prediction, data.texts, known, config.noise, timing, processes)
@@ -455,6 +457,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             classes=classes,
             outlier_detector=clusters.outlier_detector,
             confidence_model=result.reliability.confidence_model if result.reliability else None,
+            names=previous.names if previous else None,
             n_clusters_search=previous.n_clusters_search if previous else result.cluster_count,
             history=result.history,
             start=result.start,

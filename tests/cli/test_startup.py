@@ -11,6 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from rstc.io.columns import CLUSTER_COLUMNS
+
 # Runs commands one after the other in one process; says of each what it printed and which heavy modules it imported.
 DRIVER = """
 import contextlib, io, json, sys
@@ -135,7 +137,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, finished_run: Path) -> Path
     folder = tmp_path_factory.mktemp("startup")
     shutil.copytree(finished_run, folder / "run")
     shutil.copytree(finished_run, folder / "run-without-model", ignore=shutil.ignore_patterns("model"))
-    rows = pd.read_csv(finished_run / "clusters.csv").drop(columns=["cluster", "confidence", "confidence_level"])
+    rows = pd.read_csv(finished_run / "clusters.csv").drop(columns=list(CLUSTER_COLUMNS))
     rows.to_csv(folder / "tickets.csv", index=False)
     rows.assign(cluster=1).to_csv(folder / "reserved.csv", index=False)
     rows.head(3)[["text"]].to_csv(folder / "few.csv", index=False)

@@ -85,8 +85,10 @@ def test_texts_given_in_python_keep_their_index_and_column_name() -> None:
 
 
 def test_rows_without_a_text_get_no_cluster() -> None:
-    table = add_cluster_columns(pd.DataFrame({"t": ["a", ""]}), [3, None], [0.123456, None])
-    assert table.to_csv(index=False) == "t,cluster,confidence,confidence_level\na,3,0.1235,low\n,,,\n"
+    table = add_cluster_columns(pd.DataFrame({"t": ["a", ""]}), [3, None], [0.123456, None], {3: "late"})
+    assert (
+        table.to_csv(index=False) == "t,cluster,cluster_name,confidence,confidence_level\na,3,late,0.1235,low\n,,,,\n"
+    )
 
 
 def test_confidences_are_numbers_from_0_to_1() -> None:
@@ -101,10 +103,11 @@ def test_confidences_are_numbers_from_0_to_1() -> None:
 
 def test_outlier_has_cluster_minus_one_and_no_confidence() -> None:
     clusters, confidence = np.array([3, -1, -1]), np.array([0.5, 0.4, 0.0], dtype=np.float32)
-    table = add_predictions(pd.DataFrame({"t": ["a", "b", ""]}), ["a", "b", None], clusters, confidence)
-    assert table.to_csv(index=False) == "t,cluster,confidence,confidence_level\na,3,0.5,medium\nb,-1,,\n,,,\n"
+    names = ["w", "x", "y", "z"]
+    table = add_predictions(pd.DataFrame({"t": ["a", "b", ""]}), ["a", "b", None], clusters, confidence, names)
+    assert table.to_csv(index=False).splitlines()[1:] == ["a,3,z,0.5,medium", "b,-1,outlier,,", ",,,,"]
 
 
 def test_existing_cluster_column_is_not_overwritten() -> None:
     with pytest.raises(InputError, match="already has a column 'cluster'"):
-        add_cluster_columns(pd.DataFrame({"cluster": ["x"]}), [1], [0.5])
+        add_cluster_columns(pd.DataFrame({"cluster": ["x"]}), [1], [0.5], {1: "x"})

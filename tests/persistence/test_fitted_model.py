@@ -55,10 +55,10 @@ def test_merged_cluster_keeps_the_class_its_labelled_parts_agree_on(
 
 
 def test_clusters_without_a_share_or_a_class_are_refused(model: FittedModel) -> None:
-    with pytest.raises(ValueError, match="4 clusters needs a share and a class"):
-        model.with_clusters(model.network, model.class_distribution, model.hierarchy, ["late"], None)
-    with pytest.raises(ValueError, match="4 clusters needs a share and a class"):
-        model.with_clusters(model.network, np.ones(3) / 3, model.hierarchy, None, None)
+    with pytest.raises(ValueError, match="4 clusters needs a share, a class and a name"):
+        model.with_clusters(model.network, model.class_distribution, model.hierarchy, ["late"], None, None)
+    with pytest.raises(ValueError, match="4 clusters needs a share, a class and a name"):
+        model.with_clusters(model.network, np.ones(3) / 3, model.hierarchy, None, None, None)
 
 
 def test_classes_of_corrected_0_1_0_models_are_filled_up(model: FittedModel) -> None:

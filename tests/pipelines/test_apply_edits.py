@@ -37,6 +37,9 @@ def test_corrections_are_applied_to_the_table_and_the_model(run_folder: Path, tm
     assert rows["cluster"].tolist() == run.clusters.tolist()
     assert set(rows["cluster"]) == {-1, 0, 2, 3, 4}
     assert rows["confidence"].isna().tolist() == (run.clusters == -1).tolist()
+    names = [run.state.names.get(cluster, "outlier") for cluster in run.clusters.tolist()]
+    assert rows["cluster_name"].tolist() == names
+    assert "parcels and passwords" in names
     assert "topic" in rows.columns
     assert "parcels and passwords" in (run_folder / "report.html").read_text(encoding="utf-8")
 
@@ -47,7 +50,21 @@ def test_corrections_are_applied_to_the_table_and_the_model(run_folder: Path, tm
     assert model.predict_proba(found.texts)[:, 1].max() < 1e-6, "a merged cluster is never predicted"
     pd.DataFrame({"text": found.texts[:10]}).to_csv(tmp_path / "new.csv", index=False)
     predict_file(run_folder, str(tmp_path / "new.csv"), tmp_path / "out.csv")
-    assert pd.read_csv(tmp_path / "out.csv")["cluster"].tolist() == predicted[:10].tolist()
+    written = pd.read_csv(tmp_path / "out.csv")
+    assert written["cluster"].tolist() == predicted[:10].tolist()
+    assert written["cluster_name"].tolist() == [run.state.names[cluster] for cluster in predicted[:10].tolist()]
+
+
+def test_renamed_clusters_are_written_without_a_change_of_the_model(run_folder: Path, tmp_path: Path) -> None:
+    texts = CorrectedRun.read(run_folder).points.texts
+    before = RSTC.load(run_folder / "model").predict_proba(texts)
+    write_log(run_folder, EditLog(({"do": "rename", "cluster": 2, "name": "cooking"},)))
+    apply_edits(run_folder)
+    rows = pd.read_csv(run_folder / "clusters.csv")
+    assert set(rows.loc[rows["cluster"] == 2, "cluster_name"]) == {"cooking"}
+    model = RSTC.load(run_folder / "model")
+    assert model.cluster_names_[2] == "cooking"
+    assert np.array_equal(model.predict_proba(texts), before)
 
 
 @pytest.fixture(scope="module")
@@ -163,9 +180,9 @@ def test_rows_without_text_stay_in_place(
     apply_edits(tmp_path / "run")
     after = read_table(str(tmp_path / "run" / "clusters.txt"), "txt")["text"].tolist()
     assert len(before) == len(after)
-    assert before[40] == after[40] == "\t\t\t"
+    assert before[40] == after[40] == "\t\t\t\t"
     changed = [line for line in after if line.split("\t")[0] == "-1"]
-    assert [line.split("\t")[3] for line in changed] == [lines[41]]
+    assert [line.split("\t")[4] for line in changed] == [lines[41]]
 
 
 def test_function_names_the_clusters(run_folder: Path) -> None:

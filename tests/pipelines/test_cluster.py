@@ -98,8 +98,8 @@ def test_clusters_are_written_in_the_format_of_the_input(
         write(pd.DataFrame({"text": texts}))
     cluster_file(str(source), tmp_path / "run", 4, settings=quick)
     rows = read_table(str(tmp_path / "run" / f"clusters.{format}"), format)
-    if format == "txt":  # cluster, confidence, its level and text, with tabs between
-        assert [line.split("\t")[3] for line in rows["text"]] == texts
+    if format == "txt":  # the columns of CLUSTER_COLUMNS and the text, with tabs between
+        assert [line.split("\t")[4] for line in rows["text"]] == texts
     else:
         assert rows["text"].tolist() == texts
         assert {int(cluster) for cluster in rows["cluster"]} == {0, 1, 2, 3}

@@ -22,6 +22,7 @@ import pytest
 from fork_server import ForkedProcess
 from rstc import RSTC, InputError, SavedModel
 from rstc.io.batches import predict_batch_with
+from rstc.io.columns import CLUSTER_COLUMNS
 from rstc.pipelines.predict import predict_files
 from rstc.pipelines.predict_ray import ray_engine
 
@@ -101,14 +102,8 @@ def test_empty_file_gives_an_empty_file(finished_run: Path, tmp_path: Path) -> N
     )
     (tmp_path / "in/e.csv").write_text("text,n\n")
     assert predict_files(finished_run, str(tmp_path / "in"), str(tmp_path / "out")).n_rows == 0
-    assert pq.read_table(tmp_path / "out/e.parquet").column_names == [
-        "text",
-        "n",
-        "cluster",
-        "confidence",
-        "confidence_level",
-    ]
-    assert (tmp_path / "out/e.csv").read_text() == "text,n,cluster,confidence,confidence_level\n"
+    assert pq.read_table(tmp_path / "out/e.parquet").column_names == ["text", "n", *CLUSTER_COLUMNS]
+    assert (tmp_path / "out/e.csv").read_text() == "text,n,cluster,cluster_name,confidence,confidence_level\n"
 
 
 def test_urls_are_read_and_written(finished_run: Path, model: RSTC, tmp_path: Path) -> None:
@@ -191,7 +186,7 @@ def test_batch_comes_back_as_the_same_kind_with_three_more_columns(model: RSTC) 
     clusters = model.predict(TABLE["text"].tolist())
     frame = model.predict_batch(TABLE)
     assert frame["cluster"].tolist() == [clusters[0], pd.NA, clusters[2]]
-    assert frame.columns.tolist() == ["id", "text", "cluster", "confidence", "confidence_level"]
+    assert frame.columns.tolist() == ["id", "text", *CLUSTER_COLUMNS]
     arrow = pa.Table.from_pandas(TABLE)
     for batch in (arrow, arrow.to_batches()[0]):
         predicted = model.predict_batch(batch)
@@ -225,7 +220,7 @@ def test_large_batch_is_predicted_in_blocks() -> None:
         return np.array([len(text or "") for text in texts]), np.ones(len(texts))
 
     table = pa.table({"text": [str(row) for row in range(40_000)]})
-    predicted = predict_batch_with(table, "text", predict)
+    predicted = predict_batch_with(table, "text", predict, list("abcdef"))
     assert sizes == [16_384, 16_384, 7_232]
     assert predicted.column("cluster").to_pylist() == [len(str(row)) for row in range(40_000)]
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from rstc import RSTC, InputError, SavedModel
+from rstc.io.columns import CLUSTER_COLUMNS
 from rstc.pipelines import saved_model
 
 TABLE = pd.DataFrame(
@@ -41,7 +42,7 @@ def forget_models() -> None:
 
 def check_predictions(labelled: pd.DataFrame, model: RSTC) -> None:
     """Check that the rows are those of TABLE in order, with the predictions of the model."""
-    assert labelled.columns.tolist() == ["row", "channel", "text", "cluster", "confidence", "confidence_level"]
+    assert labelled.columns.tolist() == ["row", "channel", "text", *CLUSTER_COLUMNS]
     assert labelled["row"].tolist() == TABLE["row"].tolist()
     assert labelled["channel"].tolist() == TABLE["channel"].tolist()
     assert labelled["cluster"].isna().tolist() == TABLE["text"].isna().tolist()

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rstc import RSTC, InputError, SavedModel
+from rstc.io.columns import CLUSTER_COLUMNS
 
 pytest.importorskip("pyspark", reason="PySpark is missing: make test-spark installs it")
 
@@ -74,7 +75,7 @@ def folder(spark: Any, table: pd.DataFrame, tmp_path_factory: pytest.TempPathFac
 
 def check_rows(labelled: pd.DataFrame, table: pd.DataFrame, model: RSTC) -> None:
     """Check that all rows are there in order, with their own columns and the predictions of the model."""
-    assert labelled.columns.tolist() == [*table.columns, "cluster", "confidence", "confidence_level"]
+    assert labelled.columns.tolist() == [*table.columns, *CLUSTER_COLUMNS]
     assert labelled["row"].tolist() == table["row"].tolist()
     assert labelled["tags"].map(list).tolist() == table["tags"].tolist()
     plain = ["channel", "text", "at"]
@@ -153,7 +154,7 @@ def test_fitted_model_itself_can_be_sent_to_the_workers(
 ) -> None:
     frame = spark.read.parquet(folder)
     own = ", ".join(f"{name} {kind}" for name, kind in frame.dtypes)
-    schema = f"{own}, cluster long, confidence double, confidence_level string"
+    schema = f"{own}, cluster long, cluster_name string, confidence double, confidence_level string"
     labelled = frame.mapInArrow(model.predict_batch, schema).toPandas()
     check_rows(labelled.sort_values("row", ignore_index=True), table, model)
 

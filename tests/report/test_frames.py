@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def model(tiny_encoder: str, texts_and_topics: tuple[list[str], list[str]]) -> R
 
 def test_to_frame_has_a_row_per_text(model: RSTC) -> None:
     frame = model.to_frame()
-    assert frame.columns.tolist() == ["text", "cluster", "name", "confidence", "confidence_level"]
+    assert frame.columns.tolist() == ["text", "cluster", "cluster_name", "confidence", "confidence_level"]
     assert frame.index[3] == "row 3"
     assert frame.drop(index="row 7")["cluster"].tolist() == model.labels_[np.arange(120) != 7].tolist()
     assert frame.loc["row 7"].isna().all()
@@ -79,7 +80,7 @@ def test_cluster_info_has_a_row_per_cluster(model: RSTC) -> None:
     assert info["share"].sum() == pytest.approx(1)
     assert info["estimated_share"].sum() == pytest.approx(1)
     assert all(isinstance(row["keywords"], list) and row["typical"] for _, row in info.iterrows())
-    assert set(model.to_frame()["name"].dropna()) == set(info["name"])
+    assert set(model.to_frame()["cluster_name"].dropna()) == set(info["name"])
 
 
 def test_notebook_view_shows_clusters_and_a_map(model: RSTC, tiny_encoder: str) -> None:
@@ -95,6 +96,21 @@ def test_coarser_model_has_cluster_info_of_its_own(model: RSTC) -> None:
     coarse = model.merge_to(2)
     assert len(coarse.cluster_info_) == 2
     assert len(model.cluster_info_) == 4
+
+
+def test_renamed_clusters_keep_their_names_when_saved_and_merged(model: RSTC, tmp_path: Path) -> None:
+    named = copy(model)
+    named.rename_clusters({0: "deliveries"})
+    assert named.cluster_info_["name"][0] == "deliveries"
+    assert named.cluster_names_[1:] == model.cluster_names_[1:]
+    assert set(named.to_frame().query("cluster == 0")["cluster_name"]) == {"deliveries"}
+    assert named.merge_to(1).cluster_names_ == ["deliveries"], "the name of the largest part"
+    named.save(tmp_path / "model")
+    loaded = RSTC.load(tmp_path / "model")
+    assert loaded.cluster_names_ == named.cluster_names_
+    assert loaded.predict_batch(pd.DataFrame({"text": [named._texts[0]]}))["cluster_name"][0] in named.cluster_names_
+    with pytest.raises(InputError, match="no cluster 9"):
+        named.rename_clusters({9: "x"})
 
 
 def test_loaded_model_has_no_frames(model: RSTC, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def cluster(
 ) -> None:
     """Cluster the texts of a file.
 
-    Writes DIR/clusters.* (the rows of the file with `cluster`, `confidence` and `confidence_level`), DIR/report.html
+    Writes DIR/clusters.* (the rows of the file with `cluster`, `cluster_name` and `confidence`), DIR/report.html
     (open it in a browser), DIR/summary.json, DIR/points.parquet and DIR/model/.
 
     An interrupted run resumes from its last checkpoint when the same command is given again.

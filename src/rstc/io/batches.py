@@ -1,9 +1,9 @@
-"""Predictions for batches of data engines: the same kind of table out as in, with two more columns."""
+"""Predictions for batches of data engines: the same kind of table out as in, with the columns that predictions add."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ BLOCK_ROWS = 16_384  # enough texts of each length to fill batches without paddi
 PredictTexts = Callable[[list[str | None]], tuple[Any, Any]]  # texts -> clusters (N,), confidence (N,)
 
 
-def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts) -> Any:
-    """Return a batch with the columns `cluster`, `confidence` and `confidence_level`.
+def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts, names: Sequence[str]) -> Any:
+    """Return a batch with the columns `cluster`, `cluster_name`, `confidence` and `confidence_level`.
 
     Parameters
     ----------
@@ -37,6 +37,8 @@ def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts) ->
         The column that holds the texts; None for the only one that can.
     predict : callable
         Returns the clusters and the confidence of a list of texts.
+    names : sequence of str
+        The name of each cluster.
 
     Returns
     -------
@@ -45,18 +47,21 @@ def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts) ->
         `NO_CLUSTER`.
     """
     if isinstance(batch, Iterator):
-        return (predict_batch_with(item, column, predict) for item in batch)
+        return (predict_batch_with(item, column, predict, names) for item in batch)
     if isinstance(batch, pd.DataFrame):
-        return _predict_frame(batch, column, predict)
+        return _predict_frame(batch, column, predict, names)
     if isinstance(batch, (pa.Table, pa.RecordBatch)):
-        return _predict_arrow(batch, column, predict)
+        return _predict_arrow(batch, column, predict, names)
     if isinstance(batch, dict):
         frame = pd.DataFrame({name: list(values) for name, values in batch.items()})
-        predicted = _predict_frame(frame, column, predict)
-        clusters = predicted["cluster"].to_numpy(np.int64, na_value=NO_CLUSTER)
-        confidence = predicted["confidence"].to_numpy(np.float64, na_value=np.nan)
-        levels = predicted["confidence_level"].to_numpy(object, na_value="")
-        return {**batch, "cluster": clusters, "confidence": confidence, "confidence_level": levels}
+        predicted = _predict_frame(frame, column, predict, names)
+        return {
+            **batch,
+            "cluster": predicted["cluster"].to_numpy(np.int64, na_value=NO_CLUSTER),
+            "cluster_name": predicted["cluster_name"].to_numpy(object, na_value=""),
+            "confidence": predicted["confidence"].to_numpy(np.float64, na_value=np.nan),
+            "confidence_level": predicted["confidence_level"].to_numpy(object, na_value=""),
+        }
     raise InputError(f"a batch is a pyarrow or pandas table or a dictionary of columns, got {type(batch).__name__}")
 
 
@@ -71,38 +76,42 @@ def extend_schema(schema: Any) -> Any:
     Returns
     -------
     pyarrow.Schema, pyspark.sql.types.StructType or pandas.DataFrame
-        A new schema, with `cluster`, `confidence` and `confidence_level` at its end; an empty pandas table for pandas
+        A new schema, with the columns of `predict_batch_with` at its end; an empty pandas table for pandas
         and Dask.
 
     Examples
     --------
     >>> extend_schema(pa.schema({"text": pa.string()})).names
-    ['text', 'cluster', 'confidence', 'confidence_level']
+    ['text', 'cluster', 'cluster_name', 'confidence', 'confidence_level']
     """
     if isinstance(schema, pa.Schema):
         check_reserved_columns(schema.names)
-        for new, kind in zip(CLUSTER_COLUMNS, (pa.int64(), pa.float64(), pa.string()), strict=True):
+        kinds = (pa.int64(), pa.string(), pa.float64(), pa.string())
+        for new, kind in zip(CLUSTER_COLUMNS, kinds, strict=True):
             schema = schema.append(pa.field(new, kind))
         return schema
     table = getattr(schema, "_meta", schema)  # where Dask has the empty table that describes its partitions
     if isinstance(table, pd.DataFrame):
-        return add_cluster_columns(table.head(0), [], [])
+        return add_cluster_columns(table.head(0), [], [], [])
     types = sys.modules.get("pyspark.sql.types")  # imported by whoever has a schema of Spark
     if types is not None and isinstance(schema, types.StructType):
         check_reserved_columns(schema.names)
-        kinds = zip(CLUSTER_COLUMNS, (types.LongType(), types.DoubleType(), types.StringType()), strict=True)
-        return types.StructType([*schema.fields, *(types.StructField(new, kind) for new, kind in kinds)])
+        kinds = (types.LongType(), types.StringType(), types.DoubleType(), types.StringType())
+        fields = [types.StructField(name, kind) for name, kind in zip(CLUSTER_COLUMNS, kinds, strict=True)]
+        return types.StructType([*schema.fields, *fields])
     raise InputError(f"a schema is one of pyarrow or Spark, or a table of pandas or Dask, got {type(schema).__name__}")
 
 
-def _predict_frame(table: pd.DataFrame, column: str | None, predict: PredictTexts) -> pd.DataFrame:
+def _predict_frame(
+    table: pd.DataFrame, column: str | None, predict: PredictTexts, names: Sequence[str]
+) -> pd.DataFrame:
     """Add predictions to a pandas table."""
     texts = extract_texts(table, _find_text_column(table, column))
-    return add_predictions(table, texts, *_predict_in_blocks(texts, predict))
+    return add_predictions(table, texts, *_predict_in_blocks(texts, predict), names)
 
 
 def _predict_arrow(
-    batch: pa.Table | pa.RecordBatch, column: str | None, predict: PredictTexts
+    batch: pa.Table | pa.RecordBatch, column: str | None, predict: PredictTexts, names: Sequence[str]
 ) -> pa.Table | pa.RecordBatch:
     """Add predictions to an arrow batch; its own columns are not converted."""
     schema = extend_schema(batch.schema)
@@ -110,7 +119,8 @@ def _predict_arrow(
     sample = batch.slice(0, 1000).to_pandas() if column is None else pd.DataFrame(columns=batch.schema.names)
     name = _find_text_column(sample, column)
     texts = extract_texts(pd.DataFrame({name: batch.column(name).to_pylist()}), name)
-    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *_predict_in_blocks(texts, predict))
+    predictions = _predict_in_blocks(texts, predict)
+    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *predictions, names)
     columns = [*batch.columns, *(_to_arrow(predicted[new]) for new in CLUSTER_COLUMNS)]
     return type(batch).from_arrays(columns, schema=schema)
 

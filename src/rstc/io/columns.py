@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from rstc.errors import InputError
 from rstc.io.predictions import NO_CLUSTER, level_of
 
+ClusterNames = Sequence[str] | Mapping[int, str]  # by cluster number
+
 TEXT_COLUMN = "text"  # of plain text files, and preferred where several columns hold words
-CLUSTER_COLUMNS = ("cluster", "confidence", "confidence_level")
+CLUSTER_COLUMNS = ("cluster", "cluster_name", "confidence", "confidence_level")
+OUTLIER_NAME = "outlier"  # in `cluster_name` of the texts in `NO_CLUSTER`
 _SAMPLE_ROWS = 1000  # of a column that are inspected to decide what it holds
 
 
@@ -155,9 +158,9 @@ def check_reserved_columns(columns: Iterable[Any]) -> None:
 
 
 def add_cluster_columns(
-    table: pd.DataFrame, clusters: Sequence[int | None], confidence: Sequence[float | None]
+    table: pd.DataFrame, clusters: Sequence[int | None], confidence: Sequence[float | None], names: ClusterNames
 ) -> pd.DataFrame:
-    """Return a table with the columns `cluster`, `confidence` and `confidence_level` (high, medium or low).
+    """Return a table with `cluster`, `cluster_name`, `confidence` and `confidence_level` (high, medium or low).
 
     Parameters
     ----------
@@ -167,18 +170,32 @@ def add_cluster_columns(
         The cluster of each row, (N,); None for a missing value.
     confidence : sequence of float or None
         The confidence of each row, (N,), rounded to four digits; None for a missing value.
+    names : sequence or mapping
+        The name of each cluster, by its number; an outlier is named `OUTLIER_NAME`.
     """
     check_reserved_columns(table.columns)
     rounded = [None if share is None else round(share, 4) for share in confidence]
     return table.assign(
         cluster=pd.array(list(clusters), dtype="Int64"),
+        cluster_name=pd.array([_name_of(cluster, names) for cluster in clusters], dtype="string"),
         confidence=pd.array(rounded, dtype="Float64"),
         confidence_level=pd.array([None if share is None else level_of(share) for share in rounded], dtype="string"),
     )
 
 
+def _name_of(cluster: int | None, names: ClusterNames) -> str | None:
+    """Return the name of a row's cluster, None for a row without one."""
+    if cluster is None:
+        return None
+    return OUTLIER_NAME if cluster == NO_CLUSTER else names[cluster]
+
+
 def add_predictions(
-    table: pd.DataFrame, texts: Sequence[str | None], clusters: NDArray[np.int64], confidence: NDArray[np.float32]
+    table: pd.DataFrame,
+    texts: Sequence[str | None],
+    clusters: NDArray[np.int64],
+    confidence: NDArray[np.float32],
+    names: ClusterNames,
 ) -> pd.DataFrame:
     """Return a table with the predicted clusters of its texts.
 
@@ -190,6 +207,8 @@ def add_predictions(
         The text of each row, (N,).
     clusters, confidence : ndarray
         Predictions of the texts, (N,).
+    names : sequence or mapping
+        The name of each cluster, by its number.
 
     Returns
     -------
@@ -201,6 +220,7 @@ def add_predictions(
         table,
         [None if text is None else int(cluster) for text, cluster in zip(texts, clusters, strict=True)],
         [None if cluster == NO_CLUSTER else float(p) for cluster, p in zip(clusters, confidence, strict=True)],
+        names,
     )
 
 

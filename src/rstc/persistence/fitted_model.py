@@ -19,6 +19,7 @@ from rstc.pseudo_labels.outliers import OutlierDetector
 from rstc.representation.heads import merge_head
 from rstc.representation.network import Network
 from rstc.results.edits import common_label
+from rstc.results.naming import are_names, fill_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,8 @@ class FittedModel:
         The tree over the clusters, in the format of `scipy.cluster.hierarchy.linkage`; None in folders without one.
     classes : list of length C or None
         The known class of each cluster, None for new clusters; None if no labels were given.
+    names : list of length C or None
+        The name of each cluster, None where it has none; None if the clusters were not named.
     outlier_detector : OutlierDetector or None
         Detects outliers; None unless `noise` is set.
     confidence_model : ConfidenceModel or None
@@ -80,11 +83,16 @@ class FittedModel:
     text_column: str | None
     preset: str
     random_state: int | None
+    names: list[str | None] | None = None
 
     @property
     def n_clusters(self) -> int:
         """The number of clusters, C."""
         return self.network.cluster_head.n_clusters
+
+    def list_names(self) -> list[str]:
+        """Return the name of each cluster, "cluster 3" for one without."""
+        return fill_names(self.names, self.n_clusters)
 
     def assign(self, texts: list[str]) -> Assignment:
         """Return clusters, probabilities and embeddings of texts, none of them empty, in one pass over them."""
@@ -114,17 +122,21 @@ class FittedModel:
         Parameters
         ----------
         groups : ndarray of shape (C,)
-            The new cluster of each cluster, numbered from 0 without gaps.
+            The new cluster of each cluster, numbered from 0 without gaps. It has the name of its largest part.
         """
         k = int(groups.max()) + 1
-        classes = None
+        parts = [np.flatnonzero(groups == group) for group in range(k)]
+        classes = names = None
         if self.classes is not None:
-            classes = [common_label(self.classes[part] for part in np.flatnonzero(groups == j)) for j in range(k)]
+            classes = [common_label(self.classes[part] for part in members) for members in parts]
+        if self.names is not None:
+            names = [self.names[members[self.class_distribution[members].argmax()]] for members in parts]
         return self.with_clusters(
             merge_network_clusters(self.network, groups, k),
             self.class_distribution @ np.eye(k)[groups],
             None if self.hierarchy is None else collapse_tree(self.hierarchy, groups),
             classes,
+            names,
             self.confidence_model and self.confidence_model.merge_clusters(groups),
         )
 
@@ -134,18 +146,21 @@ class FittedModel:
         class_distribution: NDArray[np.float64],
         hierarchy: Tree | None,
         classes: list[Any] | None,
+        names: list[str | None] | None,
         confidence_model: ConfidenceModel | None,
     ) -> FittedModel:
         """Return this model with other clusters: everything that is stored per cluster changes together."""
         n_clusters = network.cluster_head.n_clusters
-        if len(class_distribution) != n_clusters or (classes is not None and len(classes) != n_clusters):
-            raise ValueError(f"a network of {n_clusters} clusters needs a share and a class for each of them")
+        lists = [class_distribution, *(values for values in (classes, names) if values is not None)]
+        if any(len(values) != n_clusters for values in lists):
+            raise ValueError(f"a network of {n_clusters} clusters needs a share, a class and a name for each of them")
         return replace(
             self,
             network=network,
             class_distribution=class_distribution,
             hierarchy=hierarchy,
             classes=classes,
+            names=names,
             confidence_model=confidence_model,
         )
 
@@ -165,6 +180,7 @@ class FittedModel:
             "n_trained": self.n_trained,
             "text_column": self.text_column,
             "classes": self.classes,
+            "names": self.names,
         }
 
     @classmethod
@@ -189,6 +205,9 @@ class FittedModel:
                 raise ValueError("classes are names or numbers")
             # Version 0.1.0 stored no classes for clusters that corrections had added.
             classes = [*classes, *[None] * n_clusters][:n_clusters]
+        names = facts.get("names")
+        if names is not None and not are_names(names, n_clusters):
+            raise ValueError("names are a string for each cluster")
         return cls(
             network=network,
             config=config,
@@ -207,6 +226,7 @@ class FittedModel:
             text_column=facts.get("text_column"),
             preset=facts["preset"],
             random_state=facts["random_state"],
+            names=names,
         )
 
 

@@ -92,7 +92,8 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
             f"- {confidence}",
             "- No labels were used unless classes are given above, and its accuracy was not measured: compare it with "
             "labelled texts (`rstc evaluate`).",
-            "- The texts are not stored in this folder, but the encoder may have memorized parts of them.",
+            "- The texts are not stored in this folder, but the names of the clusters are made of their words, and the "
+            "encoder may have memorized parts of them.",
             "",
         ]
     )

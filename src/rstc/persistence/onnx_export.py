@@ -57,6 +57,7 @@ def export_onnx(model: FittedModel, folder: Path) -> None:
             pad=encoder.model.tokenizer.pad_token_id or 0,
             class_distribution=model.class_distribution.tolist(),
             text_column=model.text_column,
+            names=model.list_names(),
             versions=package_versions(),
             files={name: sha256(new / name) for name in names},
         )

@@ -23,6 +23,7 @@ from rstc.io.atomic import check_writable, read_json, sha256
 from rstc.io.columns import to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment
 from rstc.representation.padding import MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
+from rstc.results.naming import are_names, fill_names
 from rstc.runtime.cores import default_threads
 from rstc.runtime.optional import import_optional
 from rstc.validation.texts import NonEmptyTexts
@@ -49,6 +50,8 @@ class OnnxDescription:
         The estimated share of each cluster.
     text_column : str or None
         The column of the input table that held the texts.
+    names : list of str or None
+        The name of each cluster; None in folders of version 0.1.0.
     versions : dict
         The versions of Python and of the libraries that wrote the folder.
     files : dict
@@ -65,6 +68,7 @@ class OnnxDescription:
     text_column: str | None
     versions: dict[str, str]
     files: dict[str, str]
+    names: list[str] | None = None
     format_version: int = FORMAT_VERSION
 
 
@@ -86,6 +90,8 @@ class OnnxModel:
         The estimated share of each cluster.
     text_column_ : str or None
         The column of the input table that held the texts; None if they came as a list.
+    cluster_names_ : list of str
+        The name of each cluster.
     """
 
     def __init__(self, folder: str | Path, threads: int = 0) -> None:
@@ -95,6 +101,7 @@ class OnnxModel:
         self.n_clusters_ = description.n_clusters
         self.class_distribution_ = np.asarray(description.class_distribution, dtype=np.float64)
         self.text_column_ = description.text_column
+        self.cluster_names_ = fill_names(description.names, description.n_clusters)
         self._pad_id, self._dim = description.pad, description.dim
         options = onnxruntime.SessionOptions()
         # Matrix products of this size gain more from running in parallel than from threads within each of them.
@@ -177,6 +184,7 @@ def read_description(folder: Path) -> OnnxDescription:
     if content["format_version"] != FORMAT_VERSION:
         raise InputError(f"{path} has format version {content['format_version']}; this rstc reads {FORMAT_VERSION}")
     shares, files, column = (content.get(name) for name in ("class_distribution", "files", "text_column"))
+    names = content.get("names")
     valid = (
         all(_is_count(content.get(name)) for name in ("n_clusters", "dim", "max_tokens"))
         and isinstance(content.get("pad"), int)
@@ -184,6 +192,7 @@ def read_description(folder: Path) -> OnnxDescription:
         and len(shares) == content["n_clusters"]
         and all(isinstance(share, (int, float)) for share in shares)
         and (column is None or isinstance(column, str))
+        and (names is None or are_names(names, content["n_clusters"]))
     )
     if not valid or not isinstance(files, dict):
         raise InputError(f"{path} is not the description of an exported model")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,7 +118,9 @@ class _RunFiles:
         from rstc.persistence.model_folder import save_model
 
         run, folder, model, confidence = self.run, self.folder, self.model, self.run.points.confidence
-        if run.log.edits:
+        if not run.changed.any():  # renames at most: there is nothing to learn
+            model = replace(model, names=[run.state.names.get(cluster) for cluster in range(model.n_clusters)])
+        else:
             from rstc.pipelines.correct_model import correct_model
             from rstc.pseudo_labels.confidence_model import assess_confidence
 
@@ -149,7 +151,7 @@ def _add_corrected_clusters(table: pd.DataFrame, run: CorrectedRun, confidence: 
     shares: list[float | None] = [None] * len(table)
     for row, cluster, share in zip(run.points.rows.tolist(), run.clusters.tolist(), confidence.tolist(), strict=True):
         clusters[row], shares[row] = cluster, None if cluster == NO_CLUSTER else share
-    return add_cluster_columns(table, clusters, shares)
+    return add_cluster_columns(table, clusters, shares, run.state.names)
 
 
 def _link_or_copy(source: str, target: str) -> None:

@@ -284,8 +284,11 @@ def write_results(
         points = Points(
             output.texts, output.shown, output.clusters[output.shown], output.confidence[output.shown], no_layout
         )
+        names = {entry.cluster: entry.name for entry in clusters}
+        model.rename_clusters(names)
     with progress.stage("write"), replace_folder(out) as folder:
-        write_clusters(folder, iter_clustered_tables(run_input, output), run_input.format, origin.guard_formulas)
+        tables = iter_clustered_tables(run_input, output, names)
+        write_clusters(folder, tables, run_input.format, origin.guard_formulas)
         model.save(folder / MODEL)
         write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
         seconds = progress.elapsed()

@@ -57,6 +57,7 @@ def correct_model(model: FittedModel, E: Tensor, run: CorrectedRun) -> FittedMod
         counts / counts.sum(),
         build_tree(U[clustered], labels, n_clusters),
         classes,
+        [run.state.names.get(cluster) for cluster in range(n_clusters)],
         model.confidence_model and model.confidence_model.refit_clusters(U[clustered], labels),
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from rstc.errors import InputError
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.edits import MAX_NAME_LENGTH
+from rstc.results.naming import MAX_NAME_LENGTH
 from rstc.runtime.progress import Listener
 
 COMMAND_TIMEOUT = 300  # seconds

@@ -145,7 +145,7 @@ def describe_clusters(output: RunOutput, model: RSTC) -> list[ClusterEntry]:
     """
     labels, confidence = output.clusters[output.shown], output.confidence[output.shown]
     descriptions = describe(output.texts, labels, confidence, output.E)
-    names = name_by_keywords(descriptions, model.classes_)
+    names = name_by_keywords(descriptions, model.given_names)
     stability = model.reliability_.measure_stability() if model.reliability_ else {}
     sizes = np.bincount(output.clusters[output.clusters != NO_CLUSTER], minlength=model.n_clusters_).tolist()
     return [
@@ -257,11 +257,11 @@ def _summarise_outliers(model: RSTC, labels: NDArray[np.int64]) -> OutlierSummar
     )
 
 
-def iter_clustered_tables(run_input: RunInput, output: RunOutput) -> Iterator[pd.DataFrame]:
-    """Yield the rows of the input with their clusters, in chunks."""
+def iter_clustered_tables(run_input: RunInput, output: RunOutput, names: Mapping[int, str]) -> Iterator[pd.DataFrame]:
+    """Yield the rows of the input with their clusters and the clusters' names, in chunks."""
     start = 0
     for table in run_input.read_tables():
         rows = slice(start, start + len(table))
         texts = extract_texts(table, run_input.columns.text)
-        yield add_predictions(table, texts, output.clusters[rows], output.confidence[rows])
+        yield add_predictions(table, texts, output.clusters[rows], output.confidence[rows], names)
         start += len(table)

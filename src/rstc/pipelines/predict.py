@@ -83,7 +83,7 @@ def predict_file(
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
     check_distinct_files(path, out)
-    _, training_column = identify_model(folder)  # raises if it is no model
+    training_column = identify_model(folder).text_column  # raises if it is no model
     column = find_text_column(first, text_column or _choose_column(training_column, first))
     tables = itertools.chain([first], tables)
     if listener:
@@ -171,7 +171,7 @@ def predict_files(
     InputError
         If `out` holds predictions of another model, or, at the end, if some files could not be predicted.
     """
-    checksum, _ = identify_model(folder)
+    checksum = identify_model(folder).checksum
     info = {"model": checksum, "text_column": text_column, "encoding": encoding}
     if guard_formulas:
         info["guard_formulas"] = "yes"
@@ -260,7 +260,8 @@ def _write_predictions(
         for table in tables:
             texts = extract_texts(table, column)
             assignment = model.assign(texts)
-            write(add_predictions(table, texts, assignment.clusters, assignment.confidence))
+            predictions = (assignment.clusters, assignment.confidence, model.cluster_names_)
+            write(add_predictions(table, texts, *predictions))
             n_rows += len(texts)
             n_texts += len(NonEmptyTexts.from_list(texts).rows)
             if listener:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rstc.errors import InputError
 from rstc.io.atomic import sha256
@@ -13,6 +13,7 @@ from rstc.io.batches import extend_schema, predict_batch_with
 from rstc.persistence import model_description, onnx_model
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.onnx_model import OnnxModel, is_exported
+from rstc.results.naming import are_names, fill_names
 from rstc.results.run_folder import find_model
 
 if TYPE_CHECKING:
@@ -54,15 +55,16 @@ class SavedModel:
     def __init__(self, folder: str | Path, text_column: str | None = None, device: str = "auto") -> None:
         # A worker may have another working directory.
         self.folder = str(Path(folder).absolute() if Path(folder).exists() else folder)
-        self.checksum, trained_column = identify_model(_resolve(self.folder))
-        self.text_column = text_column or trained_column
+        identity = identify_model(_resolve(self.folder))
+        self.checksum, self._names = identity.checksum, identity.names
+        self.text_column = text_column or identity.text_column
         self.device = device
 
     def __repr__(self) -> str:
         return f"SavedModel({self.folder!r}, text_column={self.text_column!r}, device={self.device!r})"
 
     def predict_batch(self, batch: Any) -> Any:
-        """Return a batch of rows with the columns `cluster`, `confidence` and `confidence_level`.
+        """Return a batch of rows with the columns `cluster`, `cluster_name`, `confidence` and `confidence_level`.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
         model.batch_schema(frame.schema))` (Spark) and `frame.map_partitions(model.predict_batch,
@@ -74,7 +76,7 @@ class SavedModel:
             A pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these; the
             result has the same type.
         """
-        return predict_batch_with(batch, self.text_column, self._predict)
+        return predict_batch_with(batch, self.text_column, self._predict, self._names)
 
     def batch_schema(self, schema: Any) -> Any:
         """Return the schema of what `predict_batch` returns, without loading the model.
@@ -99,13 +101,30 @@ class SavedModel:
         return assignment.clusters, assignment.confidence
 
 
-def identify_model(folder: Path) -> tuple[str, str | None]:
-    """Return the checksum of the model of a run, a saved model or an exported one, and its text column."""
+class ModelIdentity(NamedTuple):
+    """What a model folder says of itself without its network: its checksum, its text column, its clusters' names."""
+
+    checksum: str
+    text_column: str | None
+    names: list[str]
+
+
+def identify_model(folder: Path) -> ModelIdentity:
+    """Read the identity of the model of a run, a saved model or an exported one."""
     if is_exported(folder):
-        return sha256(folder / onnx_model.DESCRIPTION), onnx_model.read_description(folder).text_column
+        exported = onnx_model.read_description(folder)
+        return ModelIdentity(
+            sha256(folder / onnx_model.DESCRIPTION),
+            exported.text_column,
+            fill_names(exported.names, exported.n_clusters),
+        )
     description = model_description.read_description(resolve_folder(find_model(folder)))
-    column = description.facts.get("text_column")
-    return description.checksum, column if isinstance(column, str) else None
+    column, names = (description.facts.get(name) for name in ("text_column", "names"))
+    return ModelIdentity(
+        description.checksum,
+        column if isinstance(column, str) else None,
+        fill_names(names if are_names(names, description.n_clusters) else None, description.n_clusters),
+    )
 
 
 def load_any_model(folder: Path, device: str) -> RSTC | OnnxModel:
@@ -128,6 +147,6 @@ def _resolve(name: str) -> Path:
 def _load(name: str, checksum: str, device: str) -> RSTC | OnnxModel:
     """Load a model, which has to have a checksum."""
     folder = _resolve(name)
-    if identify_model(folder)[0] != checksum:
+    if identify_model(folder).checksum != checksum:
         raise InputError(f"the model in {folder} is not the one that the SavedModel was created from")
     return load_any_model(folder, device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.errors import InputError
-from rstc.io.predictions import level_of
+from rstc.io.columns import add_predictions
 from rstc.report.colours import colour_of
 from rstc.results.describe import describe
+from rstc.results.edits import validate_name
 from rstc.results.layout import Layout, compute_layout
 from rstc.results.naming import name_by_keywords
 from rstc.results.reliability import ClusterReliability, rate_cluster
@@ -40,6 +42,7 @@ class ResultFramesMixin:
     embedding_: NDArray[np.float32]
     class_distribution_: NDArray[np.float64]
     classes_: list[Any] | None
+    _fitted_model: Any  # a rstc.persistence.fitted_model.FittedModel
     _texts: list[str | None]
     _index: pd.Index[Any] | None
 
@@ -49,27 +52,52 @@ class ResultFramesMixin:
         Returns
         -------
         DataFrame
-            One row per text, with the index of the input and the columns `text`, `cluster`, `name`, `confidence` and
-            `confidence_level`.
-            The cluster is missing for rows without a text, and -1 for outliers.
+            One row per text, with the index of the input and the columns `text`, `cluster`, `cluster_name`,
+            `confidence` and `confidence_level`. The cluster is missing for rows without a text, and -1 for outliers.
         """
         self._check_has_texts()
-        has_text = np.array([text is not None for text in self._texts])
-        names = self.cluster_info_["name"].reindex(self.labels_).to_numpy(dtype=object)
-        names[~has_text | (self.labels_ < 0)] = None
-        columns = {
-            "text": self._texts,
-            "cluster": pd.array(np.where(has_text, self.labels_, 0), dtype="Int64"),
-            "name": names,
-            "confidence": np.where(self.labels_ >= 0, self.confidence_, np.nan),
-            "confidence_level": [
-                level_of(round(confidence, 4)) if label >= 0 else None
-                for confidence, label in zip(self.confidence_.tolist(), self.labels_.tolist(), strict=True)
-            ],
-        }
-        frame = pd.DataFrame(columns, index=self._index)
-        frame.loc[~has_text, "cluster"] = pd.NA
-        return frame
+        frame = pd.DataFrame({"text": self._texts}, index=self._index)
+        return add_predictions(frame, self._texts, self.labels_, self.confidence_, self.cluster_names_)
+
+    @property
+    def cluster_names_(self) -> list[str]:
+        """The name of each cluster, by its number."""
+        names: list[str] = self._name_fitted_model().list_names()
+        return names
+
+    @property
+    def given_names(self) -> list[Any] | None:
+        """The names that clusters have already: as given to `rename_clusters`, or else the given classes."""
+        names: list[Any] | None = self._fitted_model.names
+        return names or self.classes_
+
+    def rename_clusters(self, names: Mapping[int, str]) -> None:
+        """Name clusters; `update`, `save` and `merge_to` keep the names.
+
+        Parameters
+        ----------
+        names : mapping
+            From the number of a cluster to its name; other clusters keep the name that they have.
+        """
+        check_is_fitted(self, "class_distribution_")
+        unknown = [cluster for cluster in names if cluster not in range(len(self.class_distribution_))]
+        if unknown:
+            raise InputError(f"there is no cluster {unknown[0]!r}")
+        present = self._fitted_model.names or [None] * len(self.class_distribution_)
+        validated = {cluster: validate_name(name) for cluster, name in names.items()}
+        self._fitted_model = replace(
+            self._fitted_model, names=[validated.get(cluster, name) for cluster, name in enumerate(present)]
+        )
+        self._clear_result_frames()
+
+    def _name_fitted_model(self) -> Any:
+        """Return the fitted model with a name for each cluster that holds a text, where the texts are known."""
+        check_is_fitted(self, "class_distribution_")
+        model = self._fitted_model
+        if not hasattr(self, "_texts") or (model.names is not None and None not in model.names):
+            return model
+        names = self.cluster_info_["name"].to_dict()
+        return replace(model, names=[names.get(cluster) for cluster in range(model.n_clusters)])
 
     @property
     def cluster_info_(self) -> pd.DataFrame:
@@ -93,7 +121,7 @@ class ResultFramesMixin:
         labels, E = self.labels_[rows], self.embedding_[rows]
         stability = self.reliability_.measure_stability() if self.reliability_ else {}
         frame = build_cluster_frame(
-            texts, labels, self.confidence_[rows], E, self.class_distribution_, self.classes_, stability
+            texts, labels, self.confidence_[rows], E, self.class_distribution_, self.given_names, stability
         )
         sample = np.random.default_rng(0).permutation(len(rows))[:MAX_POINTS_SHOWN]
         title = f"{type(self).__name__}: {len(texts):,} texts in {len(frame)} clusters"

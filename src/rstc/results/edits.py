@@ -28,10 +28,10 @@ from rstc.errors import InputError
 from rstc.io.atomic import replace_file
 from rstc.io.columns import clean_text
 from rstc.io.predictions import NO_CLUSTER
+from rstc.results.naming import MAX_NAME_LENGTH
 
 EDITS = "edits.json"
 FORMAT_VERSION = 1
-MAX_NAME_LENGTH = 200
 MAX_CLUSTER = 1_000_000  # the largest cluster number that a log may use
 
 Edit = dict[str, Any]

@@ -9,6 +9,25 @@ if TYPE_CHECKING:
     from rstc.results.describe import ClusterDescription
 
 WORDS_PER_NAME = 3
+MAX_NAME_LENGTH = 200  # characters
+
+
+def fill_names(names: Sequence[str | None] | None, n_clusters: int) -> list[str]:
+    """Return a name for each cluster, its number where it has none.
+
+    >>> fill_names(["late parcels", None], 2), fill_names(None, 1)
+    (['late parcels', 'cluster 1'], ['cluster 0'])
+    """
+    return [name or f"cluster {cluster}" for cluster, name in enumerate(names or [None] * n_clusters)]
+
+
+def are_names(names: Any, n_clusters: int) -> bool:
+    """Return whether a value that was read from a file holds a name or None for each cluster."""
+    return (
+        isinstance(names, list)
+        and len(names) == n_clusters
+        and all(name is None or (isinstance(name, str) and len(name) <= MAX_NAME_LENGTH) for name in names)
+    )
 
 
 def name_by_keywords(descriptions: Sequence[ClusterDescription], given_names: Sequence[Any] | None = None) -> list[str]:

@@ -1,7 +1,7 @@
 """The run folder: names of its files, reading and writing them.
 
 ==================  ===========================================================================================
-clusters.<format>   the rows of the input with `cluster`, `confidence` and `confidence_level`, in its format
+clusters.<format>   the rows of the input with their clusters (`rstc.io.columns.CLUSTER_COLUMNS`), in its format
 summary.json        input, clusters and settings (`rstc.results.summary.Summary`)
 points.parquet      each text with its cluster as the run found it, and its position on the map (`Points`)
 report.html         the result as a page
