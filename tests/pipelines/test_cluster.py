@@ -15,7 +15,7 @@ from rstc.io.formats import open_table_writer, read_table
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file
 from rstc.pipelines.score import score_run
-from rstc.results.run_folder import read_summary
+from rstc.results.run_folder import read_points, read_summary
 from rstc.runtime.device import choose_precision
 
 Quick = dict[str, Any]
@@ -39,6 +39,19 @@ def test_run_folder_holds_clusters_summary_page_and_model(run: Path, tickets: Pa
     assert rows[given.columns].equals(given)
     assert set(rows["cluster"]) == {"0", "1", "2", "3"}
     assert rows["confidence"].astype(float).between(0, 1).all()
+
+
+def test_other_columns_are_kept_with_the_texts(run: Path, tickets: Path) -> None:
+    columns, given = read_points(run).columns, pd.read_csv(tickets, dtype=str)
+    assert columns["topic"].tolist() == given["topic"].tolist()
+    assert list(columns) == ["id", "topic"]
+
+
+def test_other_columns_can_be_left_out(tickets: Path, quick: Quick, tmp_path: Path) -> None:
+    cluster_file(str(tickets), tmp_path / "run", 4, settings=quick, keep_columns=False)
+    assert list(read_points(tmp_path / "run").columns) == []
+    assert read_summary(tmp_path / "run").input.keep_columns is False
+    assert "topic" in pd.read_csv(tmp_path / "run" / "clusters.csv").columns
 
 
 def test_summary_describes_input_clusters_and_run(run: Path) -> None:

@@ -99,6 +99,13 @@ def cluster(
     format: Format = None,
     encoding: Encoding = "utf-8",
     guard_formulas: GuardFormulas = False,
+    keep_columns: Annotated[
+        bool,
+        typer.Option(
+            "--columns/--no-columns",
+            help="Keep the other columns of the file on the page and in points.parquet, to filter and compare by.",
+        ),
+    ] = True,
     overwrite: Overwrite = False,
     resume: Resume = None,
     cache: Cache = True,
@@ -150,6 +157,7 @@ def cluster(
         format=format,
         encoding=encoding,
         guard_formulas=guard_formulas,
+        keep_columns=keep_columns,
         overwrite=overwrite,
         resume=resume,
         cache=default_cache_folder() if cache else None,

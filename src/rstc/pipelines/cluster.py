@@ -74,6 +74,7 @@ def cluster_file(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     guard_formulas: bool = False,
+    keep_columns: bool = True,
     overwrite: bool = False,
     resume: bool = True,
     cache: Path | None = None,
@@ -112,6 +113,8 @@ def cluster_file(
         Seed of the run.
     guard_formulas : bool
         Whether to escape texts in clusters.<format> that a spreadsheet would evaluate as a formula.
+    keep_columns : bool
+        Whether points.parquet and the page hold the other columns of the file.
     overwrite : bool
         Whether an earlier run in the folder may be replaced.
     resume : bool
@@ -152,7 +155,7 @@ def cluster_file(
         )
 
     def describe_command() -> Command:
-        return _describe_command(run_input, n_clusters, config, preset, seed, guard_formulas)
+        return _describe_command(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
 
     if processes.run_on_first(lambda: _can_be_completed(out, describe_command, overwrite, resume)):
         return add_map_and_page(out, progress) if processes.is_first else None
@@ -170,7 +173,7 @@ def cluster_file(
     )
     texts = pd.Series(run_input.texts, name=run_input.columns.text, dtype=object)  # the model keeps the column's name
     model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache)
-    origin = RunOrigin(preset, seed, guard_formulas, resumed_at=checkpoints.resumed_at)
+    origin = RunOrigin(preset, seed, guard_formulas, resumed_at=checkpoints.resumed_at, keep_columns=keep_columns)
     if not write_results(out, run_input, model, origin, progress, processes, describe_command):
         return None
     return add_map_and_page(out, progress)
@@ -234,7 +237,9 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         model = RSTC.load(folder / MODEL)
     model.update(new_texts, old=old_texts, progress=listener)
     update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
-    origin = RunOrigin(run.summary.preset, run.summary.seed, before.guard_formulas, update=update)
+    origin = RunOrigin(
+        run.summary.preset, run.summary.seed, before.guard_formulas, update=update, keep_columns=before.keep_columns
+    )
     write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS)
     return add_map_and_page(folder, progress)
 
@@ -272,7 +277,13 @@ def write_results(
     bool
         Whether this process wrote the folder: the first one does.
     """
-    from rstc.pipelines.outputs import build_summary, collect_output, describe_clusters, iter_clustered_tables
+    from rstc.pipelines.outputs import (
+        build_summary,
+        collect_columns,
+        collect_output,
+        describe_clusters,
+        iter_clustered_tables,
+    )
 
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
@@ -280,9 +291,13 @@ def write_results(
         if output is None:
             return False
         clusters = describe_clusters(output, model)
-        no_layout = np.zeros((len(output.texts), 2), dtype=np.uint16)
         points = Points(
-            output.texts, output.shown, output.clusters[output.shown], output.confidence[output.shown], no_layout
+            output.texts,
+            output.shown,
+            output.clusters[output.shown],
+            output.confidence[output.shown],
+            layout=np.zeros((len(output.texts), 2), dtype=np.uint16),
+            columns=collect_columns(run_input, output.shown) if origin.keep_columns else pd.DataFrame(),
         )
         names = {entry.cluster: entry.name for entry in clusters}
         model.rename_clusters(names)
@@ -340,6 +355,7 @@ def _describe_command(
     preset: str,
     seed: int,
     guard_formulas: bool,
+    keep_columns: bool,
 ) -> Command:
     """Return what the result of a run follows from, to recognise the same command."""
     command = {
@@ -354,6 +370,7 @@ def _describe_command(
         "preset": preset,
         "seed": seed,
         "guard formulas": guard_formulas,
+        "keep columns": keep_columns,
         "rstc": version("rstc"),
     }
     described: Command = json.loads(json.dumps(command))

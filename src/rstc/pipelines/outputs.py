@@ -16,6 +16,7 @@ from rstc.io.columns import add_predictions, extract_texts
 from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
 from rstc.results.describe import describe
+from rstc.results.kept_columns import make_storable
 from rstc.results.naming import name_by_keywords
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
 from rstc.results.summary import (
@@ -75,6 +76,8 @@ class RunOrigin:
         The step at which the run was resumed from a checkpoint.
     update : UpdateSummary or None
         The rows that were added to an earlier run.
+    keep_columns : bool
+        Whether points.parquet and the page hold the other columns of the input.
     """
 
     preset: str
@@ -82,6 +85,7 @@ class RunOrigin:
     guard_formulas: bool
     resumed_at: int | None = None
     update: UpdateSummary | None = None
+    keep_columns: bool = True
 
 
 def collect_output(run_input: RunInput, model: RSTC, processes: ProcessGroup) -> RunOutput | None:
@@ -201,6 +205,7 @@ def build_summary(
             format=run_input.format,
             view_columns=run_input.columns.views,
             guard_formulas=origin.guard_formulas,
+            keep_columns=origin.keep_columns,
             text_column=run_input.columns.text,
             n_rows=run_input.n_rows,
             n_texts=model.n_texts_,
@@ -255,6 +260,17 @@ def _summarise_outliers(model: RSTC, labels: NDArray[np.int64]) -> OutlierSummar
         n_texts=int((labels == NO_CLUSTER).sum()),
         expected_left=round(model.outlier_detector_.expected_outlier_share, 4),
     )
+
+
+def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> pd.DataFrame:
+    """Collect the columns of the shown rows, without those that hold the texts and their augmented versions."""
+    left_out = {run_input.columns.text, *(run_input.columns.views or ())}
+    parts, start = [], 0
+    for table in run_input.read_tables():
+        rows = shown[np.searchsorted(shown, start) : np.searchsorted(shown, start + len(table))] - start
+        parts.append(table.iloc[rows].drop(columns=list(left_out), errors="ignore"))
+        start += len(table)
+    return make_storable(pd.concat(parts, ignore_index=True))
 
 
 def iter_clustered_tables(run_input: RunInput, output: RunOutput, names: Mapping[int, str]) -> Iterator[pd.DataFrame]:

@@ -10,9 +10,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-def stored_as(key: str) -> dict[str, str]:
+def stored_as(key: str) -> dict[str, Any]:
     """Return the metadata of a field whose key in the file differs from its name."""
     return {"key": key}
+
+
+def stored_if_set() -> dict[str, Any]:
+    """Return the metadata of a field that is stored unless it has its default, as in files that do not know it."""
+    return {"if_set": True}
 
 
 class Record:
@@ -20,7 +25,12 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as a JSON object."""
-        return {_key(item): getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+        values = [(item, getattr(self, item.name)) for item in fields(self)]  # type: ignore[arg-type]
+        return {
+            _key(item): value.to_json() if isinstance(value, Record) else value
+            for item, value in values
+            if not (item.metadata.get("if_set") and value == item.default)
+        }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:

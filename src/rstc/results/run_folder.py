@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
@@ -31,6 +32,7 @@ from rstc.io.checkpoint_names import check_only_checkpoints
 from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
+from rstc.results import kept_columns
 from rstc.results.edits import EDITS, read_log
 from rstc.results.summary import InputInfo, Summary
 
@@ -45,6 +47,8 @@ MODEL = "model"
 ORIGINAL_MODEL = "model-found"
 CHECKPOINTS = "checkpoints"
 UNFINISHED = "unfinished.safetensors"
+
+POINT_COLUMNS = ["text", "row", "cluster", "confidence", "x", "y"]  # of points.parquet, beside the kept columns
 
 RUN_FILES = frozenset(
     {
@@ -76,6 +80,8 @@ class Points:
         Confidence of each text, from 0 to 1.
     layout : array of uint16, shape (N, 2)
         The position of each text on the map.
+    columns : DataFrame
+        The other columns of the input, N rows; without columns if they are not kept.
     """
 
     texts: list[str]
@@ -83,6 +89,7 @@ class Points:
     clusters: NDArray[np.int64]
     confidence: NDArray[np.float32]
     layout: Layout
+    columns: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass(frozen=True)
@@ -214,6 +221,7 @@ def write_points(folder: Path, points: Points) -> None:
         "confidence": points.confidence,
         "x": points.layout[:, 0],
         "y": points.layout[:, 1],
+        **kept_columns.add_prefix(points.columns),
     }
     with replace_file(folder / POINTS) as temporary:
         pd.DataFrame(columns).to_parquet(temporary, index=False)
@@ -223,13 +231,15 @@ def read_points(folder: Path) -> Points:
     """Read points.parquet."""
     path = folder / POINTS
     try:
-        table = pd.read_parquet(path)
+        stored = pq.read_table(path)
+        table = stored.select(POINT_COLUMNS).to_pandas(ignore_metadata=True)
         return Points(
             table["text"].tolist(),
             table["row"].to_numpy(np.int64),
             table["cluster"].to_numpy(np.int64),
             table["confidence"].to_numpy(np.float32),
             table[["x", "y"]].to_numpy(np.uint16),
+            kept_columns.select_prefixed(stored),
         )
     except FileNotFoundError:
         if is_unfinished(folder):
@@ -257,6 +267,7 @@ def write_unfinished(folder: Path, run: UnfinishedRun) -> None:
         "rows": points.rows,
         "clusters": points.clusters,
         "confidence": points.confidence,
+        "columns": np.frombuffer(kept_columns.to_bytes(points.columns), dtype=np.uint8),
     }
     with replace_file(folder / UNFINISHED) as temporary:
         save_file(arrays, temporary, {"command": json.dumps(run.command)})
@@ -273,7 +284,8 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
             command = json.loads(file.metadata()["command"])
         texts = json.loads(arrays["texts"].tobytes())
         layout = np.zeros((len(texts), 2), dtype=np.uint16)
-        points = Points(texts, arrays["rows"], arrays["clusters"], arrays["confidence"], layout)
+        columns = kept_columns.from_bytes(arrays["columns"].tobytes(), len(texts))
+        points = Points(texts, arrays["rows"], arrays["clusters"], arrays["confidence"], layout, columns)
         return UnfinishedRun(points, arrays["E"], command)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged; cluster the file again with --overwrite") from error

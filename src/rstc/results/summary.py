@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.results.decisions import describe_decisions
-from rstc.results.records import Record, stored_as
+from rstc.results.records import Record, stored_as, stored_if_set
 from rstc.results.reliability import ClusterReliability, RunReliability
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class InputInfo(Record):
         The two columns that hold augmented versions of the texts.
     guard_formulas : bool
         Whether clusters.<format> is guarded against spreadsheet formulas.
+    keep_columns : bool
+        Whether points.parquet and the page hold the other columns of the input.
     text_column : str
         The column that holds the texts.
     n_rows : int
@@ -53,6 +55,7 @@ class InputInfo(Record):
     format: str
     view_columns: Sequence[str] | None = None
     guard_formulas: bool = False
+    keep_columns: bool = field(default=True, metadata=stored_if_set())
     text_column: str
     n_rows: int = field(metadata=stored_as("rows"))
     n_texts: int = field(metadata=stored_as("texts"))
@@ -112,13 +115,7 @@ class ClusterEntry(Record):
     estimated_share: float | None
     typical_rows: list[int] = field(metadata=stored_as("typical_at"))
     doubtful_rows: list[int] = field(metadata=stored_as("doubtful_at"))
-    reliability: ClusterReliability | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry as a JSON object."""
-        entry = super().to_json()
-        rating = entry.pop("reliability")
-        return entry if rating is None else {**entry, "reliability": rating.to_json()}
+    reliability: ClusterReliability | None = field(default=None, metadata=stored_if_set())
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -270,12 +267,7 @@ class TruthScores(Record):
     classes: list[Any]
     clusters: list[Any]
     matrix: list[list[int]]
-    calibration: dict[str, Any] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the scores as a JSON object."""
-        scores = super().to_json()
-        return scores if self.calibration else {key: value for key, value in scores.items() if key != "calibration"}
+    calibration: dict[str, Any] | None = field(default=None, metadata=stored_if_set())
 
 
 @dataclass(frozen=True, kw_only=True)
