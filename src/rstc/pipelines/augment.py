@@ -14,7 +14,7 @@ from rstc.errors import InputError
 from rstc.io.atomic import check_writable
 from rstc.io.columns import extract_texts, find_text_column, to_text_list
 from rstc.io.formats import check_distinct_files, detect_format, open_table_writer, read_table
-from rstc.io.readers import STANDARD_INPUT
+from rstc.io.text_files import STANDARD_INPUT
 from rstc.representation.folder_checks import check_encoder_source
 from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, parse_view_specs
 from rstc.runtime.progress import Listener, Progress

@@ -12,7 +12,7 @@ import pandas as pd
 from rstc.errors import InputError
 from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
 from rstc.io.formats import iter_tables, read_table
-from rstc.io.readers import STANDARD_INPUT
+from rstc.io.text_files import STANDARD_INPUT
 from rstc.runtime.distributed import ProcessGroup, row_range
 
 Texts = list[str | None]  # None where a row holds no text

@@ -17,8 +17,8 @@ from rstc.errors import InputError
 from rstc.io.atomic import check_writable
 from rstc.io.columns import TEXT_COLUMN, add_predictions, extract_texts, find_text_column
 from rstc.io.formats import check_distinct_files, detect_format, has_known_format, iter_tables, open_table_writer
-from rstc.io.readers import STANDARD_INPUT
 from rstc.io.remote import exists, glob_files, is_url, join_path, modified_time, open_file, put_file
+from rstc.io.text_files import STANDARD_INPUT
 from rstc.pipelines.saved_model import identify_model, load_any_model
 from rstc.runtime.progress import Listener
 from rstc.validation.texts import NonEmptyTexts
