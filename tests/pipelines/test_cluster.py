@@ -88,7 +88,7 @@ def test_summary_describes_input_clusters_and_run(run: Path) -> None:
     assert "torch" in summary["versions"]
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "txt"])
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "json", "parquet", "xlsx", "txt", "csv.gz", "txt.gz"])
 def test_clusters_are_written_in_the_format_of_the_input(
     format: str, quick: Quick, texts_and_topics: Any, tmp_path: Path
 ) -> None:
@@ -98,7 +98,7 @@ def test_clusters_are_written_in_the_format_of_the_input(
         write(pd.DataFrame({"text": texts}))
     cluster_file(str(source), tmp_path / "run", 4, settings=quick)
     rows = read_table(str(tmp_path / "run" / f"clusters.{format}"), format)
-    if format == "txt":  # the columns of CLUSTER_COLUMNS and the text, with tabs between
+    if format.startswith("txt"):  # the columns of CLUSTER_COLUMNS and the text, with tabs between
         assert [line.split("\t")[4] for line in rows["text"]] == texts
     else:
         assert rows["text"].tolist() == texts

@@ -14,6 +14,7 @@ from rstc.cli.options import (
     Encoding,
     Format,
     GuardFormulas,
+    Sheet,
     TextColumn,
     report_formula_guard,
     warn_plain_text_input,
@@ -47,7 +48,11 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed; the same 
 
 def cluster(
     file: Annotated[
-        str, typer.Argument(help="CSV, TSV, JSONL, Parquet or plain text (one text per line), or - for stdin.")
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSON(L), Excel, Parquet or plain text (one text per line), text also with .gz; - for "
+            "standard input."
+        ),
     ],
     out: Out,
     clusters: Annotated[
@@ -97,6 +102,7 @@ def cluster(
     ] = None,
     seed: Seed = 0,
     format: Format = None,
+    sheet: Sheet = None,
     encoding: Encoding = "utf-8",
     guard_formulas: GuardFormulas = False,
     overwrite: Overwrite = False,
@@ -125,6 +131,8 @@ def cluster(
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
 
+        rstc cluster survey.xlsx --sheet Answers --text-column title --text-column body --out run
+
         rstc cluster titles.txt -k 20 --out run --preset paper --set imbalance=heavy --set max_steps=1000
 
         rstc cluster augmented.csv -k 12 --out run --views text1,text2
@@ -148,6 +156,7 @@ def cluster(
         settings=changes,
         seed=seed,
         format=format,
+        sheet=sheet,
         encoding=encoding,
         guard_formulas=guard_formulas,
         overwrite=overwrite,
@@ -209,13 +218,14 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
         from rstc.pipelines.score import score_run
 
         score_run(out, options["truth_column"])
-    report_formula_guard(options.get("guard_formulas", False), summary.input.format)
+    report_formula_guard(options.get("guard_formulas", False), summary.input.format, output)
     output.print(f"Written to {out}; open {out / REPORT}", soft_wrap=True)
 
 
 def _print_summary(summary: Summary, resume_requested: bool) -> None:
     """Print the clusters of a run and how they were found."""
     from rstc.cli.display import cluster_table, format_n_clusters, format_outliers, format_seconds, output
+    from rstc.io.columns import format_text_column
 
     output.print(cluster_table(summary.clusters))
     if summary.resumed_at is not None:
@@ -229,7 +239,7 @@ def _print_summary(summary: Summary, resume_requested: bool) -> None:
     training = f"; trained for {summary.n_iter} steps" if summary.n_iter else ""
     converged = ", converged" if summary.n_iter and summary.converged else ""
     output.print(
-        f"{n_texts:,} texts (column {summary.input.text_column!r}) in "
+        f"{n_texts:,} texts ({format_text_column(summary.input.text_column)}) in "
         f"{len(summary.clusters)} clusters{sample}{training}{converged}",
     )
     if summary.reliability:

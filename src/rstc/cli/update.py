@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rstc.cli.options import Encoding
+from rstc.cli.options import Encoding, Sheet
 
 if TYPE_CHECKING:
     from rstc.results.summary import Summary
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def update(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
-    file: Annotated[str, typer.Argument(help="New rows: CSV, TSV, JSONL, Parquet or plain text.")],
+    file: Annotated[str, typer.Argument(help="New rows: CSV, TSV, JSON(L), Excel, Parquet or plain text.")],
+    sheet: Sheet = None,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Add new rows to a run.
@@ -33,7 +34,7 @@ def update(
     with show_progress(file, folder) as listener:
         from rstc.pipelines.cluster import update_run
 
-        summary = update_run(folder, file, encoding=encoding, listener=listener)
+        summary = update_run(folder, file, encoding=encoding, sheet=sheet, listener=listener)
     output.print(cluster_table(summary.clusters))
     for line in format_drift(summary):
         output.print(line)

@@ -201,6 +201,7 @@ def build_summary(
             format=run_input.format,
             view_columns=run_input.columns.views,
             guard_formulas=origin.guard_formulas,
+            sheet=run_input.sheet,
             text_column=run_input.columns.text,
             n_rows=run_input.n_rows,
             n_texts=model.n_texts_,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rstc.io.columns import TextColumn
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.results.decisions import describe_decisions
 from rstc.results.records import Record, stored_as
@@ -33,8 +34,10 @@ class InputInfo(Record):
         The two columns that hold augmented versions of the texts.
     guard_formulas : bool
         Whether clusters.<format> is guarded against spreadsheet formulas.
-    text_column : str
-        The column that holds the texts.
+    sheet : str or None
+        The sheet that was requested of a workbook, by name or number; None for the first one.
+    text_column : str or list of str
+        The column that holds the texts, or several whose texts are joined.
     n_rows : int
         Number of rows.
     n_texts : int
@@ -53,13 +56,18 @@ class InputInfo(Record):
     format: str
     view_columns: Sequence[str] | None = None
     guard_formulas: bool = False
-    text_column: str
+    sheet: str | None = None
+    text_column: TextColumn
     n_rows: int = field(metadata=stored_as("rows"))
     n_texts: int = field(metadata=stored_as("texts"))
     n_missing: int = field(metadata=stored_as("missing"))
     n_trained: int = field(metadata=stored_as("trained_on"))
     n_shown: int = field(metadata=stored_as("shown"))
     n_processes: int = field(default=1, metadata=stored_as("processes"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the input as a JSON object."""
+        return {key: value for key, value in super().to_json().items() if key != "sheet" or value is not None}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
