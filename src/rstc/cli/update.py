@@ -29,15 +29,15 @@ def update(
 
         rstc update run this_week.csv
     """
-    from rstc.cli.display import cluster_table, output, show_progress
+    from rstc.cli.display import output, print_clusters, show_progress
 
     with show_progress(file, folder) as listener:
         from rstc.pipelines.cluster import update_run
 
         summary = update_run(folder, file, encoding=encoding, sheet=sheet, listener=listener)
-    output.print(cluster_table(summary.clusters))
+    print_clusters(summary.clusters, folder)
     for line in format_drift(summary):
-        output.print(line)
+        output.print(line, soft_wrap=True)
 
 
 def format_drift(summary: Summary) -> list[str]:
