@@ -133,9 +133,9 @@ def test_prediction_holds_few_pieces_at_a_time(run: Path, tmp_path: Path, monkey
 
     stream, seen, most = module.iter_tables, [], 0
 
-    def watched(*args: Any) -> Any:
+    def watched(*args: Any, **options: Any) -> Any:
         nonlocal most
-        for table in stream(*args, chunk_rows=100):
+        for table in stream(*args, **options, chunk_rows=100):
             seen.append(weakref.ref(table))
             most = max(most, sum(piece() is not None for piece in seen))
             yield table

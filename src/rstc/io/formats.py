@@ -292,6 +292,8 @@ def check_output(path: Path, format: str) -> None:
         return
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file")
+    if not path.absolute().parent.exists():
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
     check_writable(path)
 
 

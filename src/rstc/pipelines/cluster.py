@@ -19,7 +19,7 @@ import pandas as pd
 
 from rstc.config import Config, make_config
 from rstc.errors import InputError
-from rstc.io.atomic import replace_folder
+from rstc.io.atomic import check_writable, replace_folder
 from rstc.io.columns import check_reserved_columns, extract_texts, find_text_columns, to_text_column
 from rstc.io.csv_injection import SPREADSHEET_FORMATS
 from rstc.io.formats import SUFFIXES, detect_format, read_table
@@ -222,6 +222,7 @@ def update_run(
             f"{folder} holds corrections, merges included, which refer to its present rows: undo them with "
             f"`rstc explore`, update the run, and correct it afterwards"
         )
+    check_writable(folder)
     before = run.summary.input
     with progress.stage("read"):
         old = read_rows(folder, before, run.points)
