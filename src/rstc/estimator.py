@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from rstc.config import Config
 from rstc.errors import CollapseWarning, InputError, MissingTextWarning, UnusedSettingWarning
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
-from rstc.io.columns import to_text_list
+from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
 from rstc.numerics.hierarchy import Tree, cut_tree
 from rstc.params import RSTCParams, document_settings
@@ -128,8 +128,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The number of texts that the model was fitted on.
     n_trained_ : int
         The number of texts that the network was trained on; fewer than `n_texts_` if `max_fit_texts` limits it.
-    text_column_ : str or None
-        The column of the input table that held the texts; None if they came as a list.
+    text_column_ : str, list of str or None
+        The column of the input table that held the texts, or several that a file's texts were joined of; None if they
+        came as a list.
     config_ : Config
         All settings of the run.
     network_ : Network
@@ -324,7 +325,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             data.expand(assignment.confidence, 0),
         )
 
-    def predict_batch(self, batch: Any, text_column: str | None = None) -> Any:
+    def predict_batch(self, batch: Any, text_column: str | Sequence[str] | None = None) -> Any:
         """Return a batch of rows with `cluster`, `cluster_name`, `confidence` and `confidence_level`, for data engines.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
@@ -337,8 +338,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         batch : table, record batch, dict or iterator
             A pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these; the
             result has the same type.
-        text_column : str, optional
-            The column that holds the texts; by default the one that the model was trained on, or the only one.
+        text_column : str or sequence of str, optional
+            The column that holds the texts, or several whose texts are joined by line breaks; by default that of the
+            model's training data, or the only one.
         """
         check_is_fitted(self, "network_")
 
@@ -346,7 +348,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             assignment = self.assign(texts)
             return assignment.clusters, assignment.confidence
 
-        return predict_batch_with(batch, text_column or self.text_column_, assign, self.cluster_names_)
+        return predict_batch_with(batch, to_text_column(text_column) or self.text_column_, assign, self.cluster_names_)
 
     def merge_to(self, n_clusters: int) -> RSTC:
         """Return a coarser model without training: the most similar clusters are merged along `hierarchy_`.

@@ -48,7 +48,9 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     assert "are found again in most repeats" in clustered.stdout.replace("\n", " ")
     assert "120 texts (column 'text') in 4 clusters; trained for 6 steps" in clustered.stdout
     assert "training: 6 of 6" in clustered.stderr
-    assert re.search(r"^Time: \d+ s \(read [\d.]+, load .*, train .*, write [\d.]+\)$", clustered.stdout, re.MULTILINE)
+    assert re.search(r"^120 texts .* trained for 6 steps.*; \d+ s$", clustered.stdout, re.MULTILINE)
+    assert clustered.stdout.endswith(f"Written to {run}: open {run / 'report.html'} in a browser\n")
+    assert "agreement" not in clustered.stdout, "what the run decided is in the page and in `rstc info --all`"
     assert "\x1b" not in clustered.stdout + clustered.stderr, "no terminal, no colours and no bars"
 
     scored = run_rstc("evaluate", run / "clusters.csv", "--truth", "topic")
@@ -64,7 +66,12 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     told = run_rstc("info", run)
     assert "trained on    120 texts" in told.stdout
     assert "default, 0" in told.stdout
+    assert "input         tickets.csv, column 'text'" in told.stdout
+    assert "eps2=auto" not in told.stdout
+    told = run_rstc("info", run, "--all")
     assert "eps2=auto" in told.stdout
+    assert re.search(r"^decisions     Start: .*agreement", told.stdout, re.MULTILINE)
+    assert re.search(r"^seconds       \d+ \(read [\d.]+, load .*, train .*, write [\d.]+\)$", told.stdout, re.MULTILINE)
 
     labelled = run_rstc("predict", run, tickets, "--out", tmp_path / "new.csv")
     assert labelled.returncode == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +39,9 @@ STAGES = {
 }
 SECONDS_BETWEEN_LINES = 15.0
 DEFAULT_WIDTH = 110  # where standard output is not a terminal
+MAX_SHOWN_CLUSTERS = 15  # the table of a run is at most one screen
+MAX_CLUSTERS_WITH_TWO_TEXTS = 7
+MIN_RATED_WIDTH = 100  # columns of a terminal, from which on the table shows how often a cluster is found again
 
 _width = None if Console().is_terminal or "COLUMNS" in os.environ else DEFAULT_WIDTH
 output = Console(width=_width, highlight=False, markup=False)
@@ -121,10 +124,65 @@ def _line_listener() -> Listener:
     return listen
 
 
-def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
-    """Return a table of clusters: size, mean confidence, how often it is found again, keywords and typical texts."""
-    from rstc.io.predictions import level_of  # imports numpy
+def print_clusters(clusters: Sequence[ClusterEntry], folder: Path, show_all: bool = False) -> None:
+    """Print the clusters of a run, the largest first: as many as fit on a screen, and a line for the others."""
+    shown = sorted(clusters, key=lambda entry: -entry.size)
+    if show_all:
+        output.print(cluster_table(shown))
+        return
+    hidden = shown[MAX_SHOWN_CLUSTERS:]
+    output.print(short_cluster_table(shown[:MAX_SHOWN_CLUSTERS], output.width))
+    if hidden:
+        from rstc.results.run_folder import REPORT
 
+        n_texts = sum(entry.size for entry in hidden)
+        count = f"{len(hidden):,} smaller clusters" if len(hidden) > 1 else "1 smaller cluster"
+        output.print(
+            f"and {count} ({n_texts:,} {'text' if n_texts == 1 else 'texts'}); all of them: {folder / REPORT} or "
+            f"`rstc info {folder} --all`",
+            soft_wrap=True,
+        )
+
+
+def short_cluster_table(clusters: Sequence[ClusterEntry], width: int) -> Table:
+    """Return a table of clusters that is at most `width` wide: a line for each, or for each of its typical texts.
+
+    Two typical texts are shown of each of few clusters, and one of more. A narrow table does not show how often a
+    cluster is found again.
+    """
+    is_rated = width >= MIN_RATED_WIDTH and any(entry.reliability for entry in clusters)
+    n_typical = 2 if len(clusters) <= MAX_CLUSTERS_WITH_TWO_TEXTS else 1
+    numbers = {
+        "cluster": [str(entry.cluster) for entry in clusters],
+        "size": [f"{entry.size:,}" for entry in clusters],
+        "confidence": [_format_confidence(entry) for entry in clusters],
+    }
+    if is_rated:
+        numbers["found again"] = [_format_found(entry.reliability) for entry in clusters]
+    widths = [max(map(len, [name, *cells])) for name, cells in numbers.items()]
+    for_words = max(width - sum(widths) - 3 * (len(widths) + 2) - 1, 24)  # each column has a border and two spaces
+    keyword_width = min(30, for_words * 2 // 5)
+    table = Table(expand=False)
+    for name, column_width in zip(numbers, widths, strict=True):
+        table.add_column(name, justify="right", width=column_width, no_wrap=True)
+    table.add_column("keywords", width=keyword_width, no_wrap=True)
+    table.add_column("typical texts" if n_typical > 1 else "typical text", max_width=for_words - keyword_width)
+    for row, entry in enumerate(clusters):
+        texts = [_cut("· " * (n_typical > 1) + text, for_words - keyword_width) for text in entry.typical[:n_typical]]
+        keywords = _cut(", ".join(entry.keywords[:6]), keyword_width)
+        table.add_row(*(cells[row] for cells in numbers.values()), keywords, Text("\n").join(texts))
+    return table
+
+
+def _cut(text: str, width: int) -> Text:
+    """Return a text in one line that is at most so wide on a terminal, where some characters take two columns."""
+    line = Text(shorten(text, max(len(text), 1)))
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def cluster_table(clusters: Sequence[ClusterEntry], typical: int = 2) -> Table:
+    """Return a table of clusters: size, mean confidence, how often it is found again, keywords and typical texts."""
     table = Table(show_lines=True, expand=False)
     table.add_column("cluster", justify="right")
     table.add_column("size", justify="right")
@@ -139,12 +197,19 @@ def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
         table.add_row(
             str(entry.cluster),
             f"{entry.size:,}",
-            "–" if entry.confidence is None else f"{entry.confidence:.2f} {level_of(entry.confidence)}",
+            _format_confidence(entry),
             *([_format_found(entry.reliability)] if is_rated else []),
             Text(", ".join(entry.keywords[:6])),
             Text(texts),
         )
     return table
+
+
+def _format_confidence(entry: ClusterEntry) -> str:
+    """Return the mean confidence of a cluster and its level."""
+    from rstc.io.predictions import level_of  # imports numpy
+
+    return "–" if entry.confidence is None else f"{entry.confidence:.2f} {level_of(entry.confidence)}"
 
 
 def _format_found(reliability: ClusterReliability | None) -> str:

@@ -88,20 +88,22 @@ def merge(
 ) -> None:
     """Merge the most similar clusters until K are left, without training again.
 
-    DIR/clusters.*, DIR/model and DIR/report.html are updated; a merged cluster keeps the number of its largest part.
+    DIR/clusters.*, DIR/model and DIR/report.html are updated. Numbers do not change: a merged cluster keeps the number
+    of its largest part, and those of its other parts are not used any more. The largest cluster need not be 0 then.
+
     Merges are corrections: undo them with `rstc explore`, then run `rstc apply`.
 
     Example:
 
         rstc merge run --to 12
     """
-    from rstc.cli.display import cluster_table, output, show_progress
+    from rstc.cli.display import output, print_clusters, show_progress
 
     with show_progress(folder) as listener:
         from rstc.pipelines.apply_edits import merge_to
 
         run = merge_to(folder, to, listener)
-    output.print(cluster_table(run.entries()))
+    print_clusters(run.entries(), folder)
     output.print(f"{len(run.entries())} clusters in {folder}", soft_wrap=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rstc.cli.options import Encoding
+from rstc.cli.options import Encoding, Sheet
 
 if TYPE_CHECKING:
     from rstc.results.summary import Summary
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def update(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
-    file: Annotated[str, typer.Argument(help="New rows: CSV, TSV, JSONL, Parquet or plain text.")],
+    file: Annotated[str, typer.Argument(help="New rows: CSV, TSV, JSON(L), Excel, Parquet or plain text.")],
+    sheet: Sheet = None,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Add new rows to a run.
@@ -28,15 +29,15 @@ def update(
 
         rstc update run this_week.csv
     """
-    from rstc.cli.display import cluster_table, output, show_progress
+    from rstc.cli.display import output, print_clusters, show_progress
 
     with show_progress(file, folder) as listener:
         from rstc.pipelines.cluster import update_run
 
-        summary = update_run(folder, file, encoding=encoding, listener=listener)
-    output.print(cluster_table(summary.clusters))
+        summary = update_run(folder, file, encoding=encoding, sheet=sheet, listener=listener)
+    print_clusters(summary.clusters, folder)
     for line in format_drift(summary):
-        output.print(line)
+        output.print(line, soft_wrap=True)
 
 
 def format_drift(summary: Summary) -> list[str]:

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from rstc.config import Config
+from rstc.io.columns import TextColumn, to_text_column
 from rstc.io.predictions import NO_CLUSTER, Assignment
 from rstc.numerics.hierarchy import Tree, collapse_tree
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
@@ -58,8 +59,8 @@ class FittedModel:
         Number of texts that the model was fitted on.
     n_trained : int
         Number of texts that the network was trained on.
-    text_column : str or None
-        The column of the input table that held the texts; None if they came as a list.
+    text_column : str, list of str or None
+        The column of the input table that held the texts, or several; None if they came as a list.
     preset : str
         The preset that unset parameters were taken from.
     random_state : int or None
@@ -80,7 +81,7 @@ class FittedModel:
     converged: bool
     n_texts: int
     n_trained: int
-    text_column: str | None
+    text_column: TextColumn | None
     preset: str
     random_state: int | None
     names: list[str | None] | None = None
@@ -223,7 +224,7 @@ class FittedModel:
             converged=facts["settled"],
             n_texts=facts["n_texts"],
             n_trained=facts.get("n_trained", facts["n_texts"]),
-            text_column=facts.get("text_column"),
+            text_column=to_text_column(facts.get("text_column")),
             preset=facts["preset"],
             random_state=facts["random_state"],
             names=names,

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.atomic import replace_folder
+from rstc.io.atomic import check_writable, replace_folder
 from rstc.io.columns import add_cluster_columns
 from rstc.io.predictions import NO_CLUSTER
 from rstc.persistence.model_description import read_description
@@ -93,6 +93,7 @@ class _RunFiles:
     def read(cls, folder: Path, progress: Progress) -> _RunFiles:
         run = CorrectedRun.read(folder)
         run.check_complete()
+        check_writable(folder)
         model_folder = folder / ORIGINAL_MODEL if (folder / ORIGINAL_MODEL).is_dir() else folder / MODEL
         read_description(model_folder)  # raises if it holds no model
         return cls(folder, run, model_folder, read_rows(folder, run.summary.input, run.points), progress)

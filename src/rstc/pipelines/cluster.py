@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,8 +19,8 @@ import pandas as pd
 
 from rstc.config import Config, make_config
 from rstc.errors import InputError
-from rstc.io.atomic import replace_folder
-from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
+from rstc.io.atomic import check_writable, replace_folder
+from rstc.io.columns import check_reserved_columns, extract_texts, find_text_columns, to_text_column
 from rstc.io.csv_injection import SPREADSHEET_FORMATS
 from rstc.io.formats import SUFFIXES, detect_format, read_table
 from rstc.persistence.model_description import read_description
@@ -64,12 +64,13 @@ def cluster_file(
     out: Path,
     n_clusters: int | str | tuple[int, int] = "auto",
     *,
-    text_column: str | None = None,
+    text_column: str | Sequence[str] | None = None,
     view_columns: tuple[str, str] | None = None,
     truth_column: str | None = None,
     label_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    sheet: str | None = None,
     preset: str = "default",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -95,8 +96,9 @@ def cluster_file(
         The run folder.
     n_clusters : int, str or pair of int
         Number of clusters, "auto", or a range such as (10, 60) or "10-60".
-    text_column : str, optional
-        The column of texts; by default the only column that can be it.
+    text_column : str or sequence of str, optional
+        The column of texts, or several whose texts are joined by line breaks; by default the only column that can be
+        it.
     view_columns : pair of str, optional
         Two columns of augmented versions of the texts, which take the place of the setting `views`.
     truth_column : str, optional
@@ -105,6 +107,8 @@ def cluster_file(
         A column of given classes, empty where a text has none; each class becomes a cluster of that name.
     format, encoding : str
         Format (by default by the name of the file) and encoding of the file.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first one.
     preset : str
         Preset that settings without a value come from.
     settings : mapping, optional
@@ -143,7 +147,15 @@ def cluster_file(
     with progress.stage("read"):
         file_format = detect_format(path, format)
         run_input = read_input(
-            path, file_format, encoding, processes, text_column, view_columns, truth_column, label_column
+            path,
+            file_format,
+            encoding,
+            processes,
+            to_text_column(text_column),
+            view_columns,
+            truth_column,
+            label_column,
+            sheet,
         )
         validate_fit_input(
             run_input.texts,
@@ -171,7 +183,9 @@ def cluster_file(
     checkpoints = CheckpointFolder(
         out / CHECKPOINTS, resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
     )
-    texts = pd.Series(run_input.texts, name=run_input.columns.text, dtype=object)  # the model keeps the column's name
+    column = run_input.columns.text
+    name = tuple(column) if isinstance(column, list) else column
+    texts = pd.Series(run_input.texts, name=name, dtype=object)  # the model keeps the names of its columns
     model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache)
     origin = RunOrigin(preset, seed, guard_formulas, resumed_at=checkpoints.resumed_at, keep_columns=keep_columns)
     if not write_results(out, run_input, model, origin, progress, processes, describe_command):
@@ -179,7 +193,9 @@ def cluster_file(
     return add_map_and_page(out, progress)
 
 
-def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Listener | None = None) -> Summary:
+def update_run(
+    folder: Path, path: str, *, encoding: str = "utf-8", sheet: str | None = None, listener: Listener | None = None
+) -> Summary:
     """Add the rows of a file to a run: training continues with them, and clusters keep their numbers.
 
     The folder then holds the earlier rows followed by the new ones.
@@ -192,6 +208,8 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         The file with the new rows.
     encoding : str
         Encoding of the file.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first one.
     listener : callable, optional
         Called with (stage, done, total).
 
@@ -207,11 +225,12 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
             f"{folder} holds corrections, merges included, which refer to its present rows: undo them with "
             f"`rstc explore`, update the run, and correct it afterwards"
         )
+    check_writable(folder)
     before = run.summary.input
     with progress.stage("read"):
         old = read_rows(folder, before, run.points)
-        new = read_table(path, detect_format(path), encoding)
-        find_text_column(new, before.text_column)  # raises if it is missing
+        new = read_table(path, detect_format(path), encoding, sheet)
+        find_text_columns(new, before.text_column)  # raises if it is missing
         check_reserved_columns(new.columns)
         table = pd.concat([old, new], ignore_index=True)
         if before.format in SPREADSHEET_FORMATS:
@@ -228,6 +247,7 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         rows=range(len(table)),
         n_rows=len(table),
         read_tables=lambda: [table],
+        sheet=before.sheet,
     )
     with progress.stage("load"):
         progress.advance(0, 0)

@@ -206,6 +206,7 @@ def build_summary(
             view_columns=run_input.columns.views,
             guard_formulas=origin.guard_formulas,
             keep_columns=origin.keep_columns,
+            sheet=run_input.sheet,
             text_column=run_input.columns.text,
             n_rows=run_input.n_rows,
             n_texts=model.n_texts_,
@@ -263,8 +264,9 @@ def _summarise_outliers(model: RSTC, labels: NDArray[np.int64]) -> OutlierSummar
 
 
 def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> pd.DataFrame:
-    """Collect the columns of the shown rows, without those that hold the texts and their augmented versions."""
-    left_out = {run_input.columns.text, *(run_input.columns.views or ())}
+    """Collect the columns of the shown rows, without a column of texts and columns of their augmented versions."""
+    text = run_input.columns.text
+    left_out = {*([text] if isinstance(text, str) else ()), *(run_input.columns.views or ())}  # a joined text has parts
     parts, start = [], 0
     for table in run_input.read_tables():
         rows = shown[np.searchsorted(shown, start) : np.searchsorted(shown, start + len(table))] - start

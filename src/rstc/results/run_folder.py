@@ -195,13 +195,15 @@ def read_rows(folder: Path, input_info: InputInfo, points: Points) -> pd.DataFra
     """
     format, n_rows = input_info.format, input_info.n_rows
     path = folder / f"{CLUSTERS}{SUFFIXES[format]}"
-    if format == "txt":
+    if format in ("txt", "txt.gz"):
         if len(points.texts) < input_info.n_texts:
             raise InputError(f"{folder} holds a sample of its texts only; cluster all texts in a CSV file instead")
         lines = np.full(n_rows, "", dtype=object)
         lines[points.rows] = points.texts
         return pd.DataFrame({"text": lines})
     table = read_table(str(path), format)
+    if format == "xlsx":  # blank rows at the end of a sheet, which an update may have added, are not read
+        table = table.reindex(range(max(n_rows, len(table))))
     if input_info.guard_formulas and format in SPREADSHEET_FORMATS:
         table = unescape_formulas(table)
     texts = extract_texts(table, input_info.text_column)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rstc.io.columns import TextColumn
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.results.decisions import describe_decisions
 from rstc.results.records import Record, stored_as, stored_if_set
@@ -35,8 +36,10 @@ class InputInfo(Record):
         Whether clusters.<format> is guarded against spreadsheet formulas.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the input.
-    text_column : str
-        The column that holds the texts.
+    sheet : str or None
+        The sheet that was requested of a workbook, by name or number; None for the first one.
+    text_column : str or list of str
+        The column that holds the texts, or several whose texts are joined.
     n_rows : int
         Number of rows.
     n_texts : int
@@ -56,7 +59,8 @@ class InputInfo(Record):
     view_columns: Sequence[str] | None = None
     guard_formulas: bool = False
     keep_columns: bool = field(default=True, metadata=stored_if_set())
-    text_column: str
+    sheet: str | None = field(default=None, metadata=stored_if_set())
+    text_column: TextColumn
     n_rows: int = field(metadata=stored_as("rows"))
     n_texts: int = field(metadata=stored_as("texts"))
     n_missing: int = field(metadata=stored_as("missing"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rstc.io.columns import format_text_column
 from rstc.io.predictions import HIGH_CONFIDENCE, MEDIUM_CONFIDENCE
 from rstc.numerics.hierarchy import collapse_tree
 from rstc.report.colours import GREY, HUES, SHADES
@@ -33,7 +34,7 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
         sample = f" · a sample of {source.n_texts:,}{sample}"
     return {
         "title": source.file,
-        "facts": f"column “{source.text_column}”{sample} · made {summary.created[:10]}",
+        "facts": f"{format_text_column(source.text_column, '“”')}{sample} · made {summary.created[:10]}",
         "clusters": build_cluster_content(run),
         "count": stored["count"],
         "tree": build_tree_content(run),
