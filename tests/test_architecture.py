@@ -38,7 +38,9 @@ NOT_ON_THE_WALK = {
         "pseudo_labels/agreement.py",
         "pseudo_labels/cluster_count.py",
         "pseudo_labels/initialization_settings.py",
+        "representation/token_limit.py",
         "results/decisions.py",
+        "report/fitted_run.py",
     ],
     "what confidence and stability are computed from, and how a run says them": [
         "pseudo_labels/confidence_model.py",

@@ -27,6 +27,7 @@ from rstc.persistence.model_folder import ENCODER, load_model, save_model
 from rstc.report.frames import ResultFramesMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
+from rstc.representation.token_limit import limit_tokens
 from rstc.representation.views import Views, make_views, use_precomputed_views
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
@@ -218,6 +219,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         timing = Progress(progress)
         with timing.stage("load"):
             encoder = processes.run_on_all(lambda: self._load_encoder(config))
+            truncated_share = limit_tokens(encoder, data.texts, config.max_tokens, processes)
+        config = replace(config, max_tokens=encoder.max_tokens)
         known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
         own_features = data.select_features(features)
         inputs = TrainingInputs(data.texts, pairs, encoder, fit_input.n_clusters, known, features=own_features)
@@ -241,6 +244,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             classes = _order_classes(partial_labels.classes, result.order)
             known = np.append(np.argsort(result.order), NO_CLUSTER)[known]
         self._set_result(result, data, config, timing, processes, known=known, classes=classes)
+        self._truncated_share = truncated_share
         return self
 
     def update(self, X: Any, *, old: Any = None, progress: Listener | None = None, watch: Watch | None = None) -> RSTC:
@@ -281,6 +285,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         with timing.stage("predict"):
             assignment = self.assign(data.all_texts)
             network = deepcopy(self.network_)
+            truncated_share = limit_tokens(network.encoder, data.texts, config.max_tokens)
         labels = assignment.probabilities[data.rows].argmax(1).astype(np.int64)
         drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
         # Views that were passed to `fit` exist for the old texts only.
@@ -294,6 +299,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         self._set_result(result, data, config, timing, processes, classes=self.classes_, previous=self._fitted_model)
         moved = self.probabilities_[data.rows].argmax(1) != labels
+        self._truncated_share = truncated_share
         self.drift_ = replace(drift, moved=float(moved[~is_new].mean()) if not is_new.all() else 0.0)
         return self
 

@@ -38,7 +38,7 @@ class RSTCParams(BaseEstimator):
         views: ViewLike | tuple[ViewLike, ViewLike] | None = None,
         # settings:start, written by tools/generate_docs.py
         pooling: Literal["mean", "cls", "max", "model"] | None = None,
-        max_tokens: int | None = None,
+        max_tokens: int | Literal["auto"] | None = None,
         trainable_layers: int | Literal["all"] | None = None,
         dropout: float | None = None,
         projection_dim: int | None = None,

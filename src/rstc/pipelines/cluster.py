@@ -54,7 +54,7 @@ from rstc.validation.fit_input import validate_fit_input, validate_new_texts
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
-    from rstc.pipelines.outputs import RunOrigin
+    from rstc.report.fitted_run import RunOrigin
 
 Command = dict[str, Any]  # what a run was requested with, as JSON values
 
@@ -174,7 +174,7 @@ def cluster_file(
     with progress.stage("load"):
         progress.advance(0, 0)
         from rstc.estimator import RSTC
-        from rstc.pipelines.outputs import RunOrigin
+        from rstc.report.fitted_run import RunOrigin
         from rstc.runtime.device import choose_device
         from rstc.training.checkpointing import CheckpointFolder
 
@@ -252,7 +252,7 @@ def update_run(
     with progress.stage("load"):
         progress.advance(0, 0)
         from rstc.estimator import RSTC
-        from rstc.pipelines.outputs import RunOrigin
+        from rstc.report.fitted_run import RunOrigin
 
         model = RSTC.load(folder / MODEL)
     model.update(new_texts, old=old_texts, progress=listener)
@@ -297,13 +297,8 @@ def write_results(
     bool
         Whether this process wrote the folder: the first one does.
     """
-    from rstc.pipelines.outputs import (
-        build_summary,
-        collect_columns,
-        collect_output,
-        describe_clusters,
-        iter_clustered_tables,
-    )
+    from rstc.pipelines.outputs import collect_columns, collect_output, iter_clustered_tables, summarise_run
+    from rstc.report.fitted_run import describe_clusters
 
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
@@ -327,7 +322,7 @@ def write_results(
         model.save(folder / MODEL)
         write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
         seconds = progress.elapsed()
-        write_summary(folder, build_summary(run_input, output, model, clusters, origin, seconds, processes.size))
+        write_summary(folder, summarise_run(run_input, output, model, clusters, origin, seconds, processes.size))
     progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
     return True
 
