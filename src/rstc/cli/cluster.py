@@ -86,6 +86,15 @@ def cluster(
             "--truth", metavar="COLUMN", help="True classes, only used for scores on the page, not for clustering."
         ),
     ] = None,
+    detail: Annotated[
+        str | None,
+        typer.Option(
+            "--detail",
+            metavar="LEVEL",
+            help="coarse, medium or fine: fewer or more clusters than K, of the same hierarchy (`rstc detail` switches "
+            "later). By default medium, but coarse if K is estimated and uncertain.",
+        ),
+    ] = None,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="default, or paper for the settings of the paper.")
     ] = "default",
@@ -126,6 +135,8 @@ def cluster(
 
         rstc cluster tickets.csv --clusters 10-60 --out run
 
+        rstc cluster tickets.csv --detail coarse --out run
+
         rstc cluster tickets.csv --out run --noise 0.005
 
         rstc cluster tickets.csv -k 12 --out run --labels known_topic
@@ -143,6 +154,8 @@ def cluster(
     changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
     if noise is not None:
         changes["noise"] = noise
+    if detail is not None:
+        changes["detail"] = detail
     _run(
         file,
         out,
@@ -212,7 +225,7 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
             )
     if summary is None:  # another process of the group prints the result
         return
-    _print_summary(summary, resume_requested=bool(resume))
+    _print_summary(summary, out, resume_requested=bool(resume))
     if options.get("truth_column"):
         from rstc.pipelines.score import score_run
 
@@ -221,9 +234,16 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
     output.print(f"Written to {out}; open {out / REPORT}", soft_wrap=True)
 
 
-def _print_summary(summary: Summary, resume_requested: bool) -> None:
+def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     """Print the clusters of a run and how they were found."""
-    from rstc.cli.display import cluster_table, format_n_clusters, format_outliers, format_seconds, output
+    from rstc.cli.display import (
+        cluster_table,
+        format_levels,
+        format_n_clusters,
+        format_outliers,
+        format_seconds,
+        output,
+    )
 
     output.print(cluster_table(summary.clusters))
     if summary.resumed_at is not None:
@@ -245,6 +265,8 @@ def _print_summary(summary: Summary, resume_requested: bool) -> None:
         output.print(f"{warning}{summary.reliability.describe()}")
     for sentence in summary.decisions:
         output.print(f"  {sentence}")
+    if summary.levels:
+        output.print(format_levels(summary.levels, out), soft_wrap=True)
     classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]
     if classes:
         output.print(f"Known classes: {', '.join(classes)}")

@@ -24,7 +24,7 @@ def info(
 
         rstc info run
     """
-    from rstc.cli.display import cluster_table, output
+    from rstc.cli.display import cluster_table, format_levels, output
     from rstc.persistence.model_description import read_description
     from rstc.results.corrected_run import CorrectedRun
     from rstc.results.run_folder import SUMMARY, find_model, is_unfinished, read_summary
@@ -54,6 +54,8 @@ def info(
         if run.summary.reliability:
             when = "before corrections: " if run.changed.any() else ""
             output.print(f"{'reliability':<13} {when}{run.summary.reliability.describe()}")
+        if levels := run.levels():
+            output.print(format_levels(levels, folder).replace(": ", " " * 8, 1), soft_wrap=True)
         if run.log.edits:
             output.print(f"{'corrections':<13} {len(run.log.edits)}")
         output.print(cluster_table(run.entries()))

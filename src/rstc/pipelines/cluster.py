@@ -282,6 +282,7 @@ def write_results(
         collect_columns,
         collect_output,
         describe_clusters,
+        describe_levels,
         iter_clustered_tables,
     )
 
@@ -301,13 +302,18 @@ def write_results(
         )
         names = {entry.cluster: entry.name for entry in clusters}
         model.rename_clusters(names)
+    with progress.stage("levels"):
+        levels, fine = describe_levels(output, model, names, processes)
+        points = replace(points, fine=fine)
     with progress.stage("write"), replace_folder(out) as folder:
         tables = iter_clustered_tables(run_input, output, names)
         write_clusters(folder, tables, run_input.format, origin.guard_formulas)
         model.save(folder / MODEL)
         write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
         seconds = progress.elapsed()
-        write_summary(folder, build_summary(run_input, output, model, clusters, origin, seconds, processes.size))
+        write_summary(
+            folder, build_summary(run_input, output, model, clusters, origin, seconds, processes.size, levels)
+        )
     progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
     return True
 

@@ -15,8 +15,10 @@ from rstc.estimator import RSTC
 from rstc.io.columns import add_predictions, extract_texts
 from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
+from rstc.pseudo_labels.cluster_count import COARSE, MEDIUM
 from rstc.results.describe import describe
 from rstc.results.kept_columns import make_storable
+from rstc.results.levels import Level, build_levels
 from rstc.results.naming import name_by_keywords
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
 from rstc.results.summary import (
@@ -166,6 +168,38 @@ def describe_clusters(output: RunOutput, model: RSTC) -> list[ClusterEntry]:
     ]
 
 
+def describe_levels(
+    output: RunOutput, model: RSTC, names: Mapping[int, str], processes: ProcessGroup
+) -> tuple[list[Level], NDArray[np.int64] | None]:
+    """Describe the levels of detail of a run.
+
+    Parameters
+    ----------
+    output : RunOutput
+        The clusters of all rows.
+    model : RSTC
+        The fitted model.
+    names : mapping
+        Name of each cluster.
+    processes : ProcessGroup
+        The processes that share the run; of several, each model knows the labels of its own texts only.
+
+    Returns
+    -------
+    levels : list of Level
+        From coarse to fine.
+    fine : array of int, shape (N,), or None
+        Group of each shown text in the finest level, if that is finer than the clusters.
+    """
+    levels = model.level_labels
+    labels, clusters = levels.labels, output.clusters
+    if not processes.is_single:
+        if levels.chosen != MEDIUM:
+            return [], None
+        labels = {COARSE: np.where(clusters == NO_CLUSTER, NO_CLUSTER, levels.groups[clusters]), MEDIUM: clusters}
+    return build_levels(labels, levels.chosen, output.texts, output.shown, names)
+
+
 def build_summary(
     run_input: RunInput,
     output: RunOutput,
@@ -174,6 +208,7 @@ def build_summary(
     origin: RunOrigin,
     seconds: Mapping[str, float],
     n_processes: int,
+    levels: list[Level],
 ) -> Summary:
     """Build the summary of a run.
 
@@ -193,6 +228,8 @@ def build_summary(
         Seconds of each stage.
     n_processes : int
         Number of processes that shared the run.
+    levels : list of Level
+        The levels of detail, from `describe_levels`.
 
     Returns
     -------
@@ -235,6 +272,7 @@ def build_summary(
         created=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
         reliability=_assess_run(output, model, clusters),
+        levels=levels,
     )
 
 
