@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.config import Config
-from rstc.errors import CollapseWarning, InputError, MissingTextWarning, UnusedSettingWarning
+from rstc.errors import CollapseWarning, InputError, LevelWarning, MissingTextWarning, UnusedSettingWarning
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
@@ -24,7 +25,9 @@ from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.model_folder import ENCODER, load_model, save_model
+from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM
 from rstc.report.frames import ResultFramesMixin
+from rstc.report.level_frames import LevelsMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.token_limit import limit_tokens
@@ -37,6 +40,7 @@ from rstc.training.checkpointing import CheckpointFolder
 from rstc.training.drift import measure_drift
 from rstc.training.final_clusters import find_final_clusters
 from rstc.training.inputs import TrainingInputs, WarmStart, estimate_memory
+from rstc.training.levels import Division, Levels, find_levels
 from rstc.training.trainer import TrainResult, train
 from rstc.validation.fit_input import validate_fit_input, validate_new_texts
 from rstc.validation.labels import propagate_to_duplicates
@@ -59,7 +63,7 @@ def _make_alias(old: str, new: str) -> property:
 
 
 @document_settings
-class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
+class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
     """Robust short text clustering.
 
     Every setting of `rstc.Config` is a keyword parameter too. A setting left at None takes the value of `preset`; the
@@ -111,6 +115,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The name of each cluster: as given to `rename_clusters`, or made of its keywords.
     cluster_info_ : DataFrame
         One row for each cluster: its name, size, keywords, typical and doubtful texts.
+    levels_ : DataFrame
+        The levels of detail, coarse to fine: one row for each group of a level (`labels_at` returns a level's labels).
     n_clusters_search_ : ClusterCount or None
         How the number of clusters was estimated, with the scores of other numbers; None if it was given.
     outlier_detector_ : OutlierDetector or None
@@ -200,6 +206,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         checkpoints = self._validate_checkpoints(checkpoints)
         config = self.config() if views is None else replace(self.config(), views=None)
         processes = current_process_group()
+        if config.detail == FINE and not processes.is_single:
+            raise InputError("detail='fine' needs a run in a single process")
         fit_input = validate_fit_input(
             X, y, self.n_clusters, class_contrast=config.class_contrast, noise=config.noise, processes=processes
         )
@@ -245,6 +253,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             known = np.append(np.argsort(result.order), NO_CLUSTER)[known]
         self._set_result(result, data, config, timing, processes, known=known, classes=classes)
         self._truncated_share = truncated_share
+        self._choose_level(config.detail, timing)
         return self
 
     def update(self, X: Any, *, old: Any = None, progress: Listener | None = None, watch: Watch | None = None) -> RSTC:
@@ -378,19 +387,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         groups = np.argsort(np.argsort(-sizes, kind="stable"))[groups].astype(np.int64)  # the largest is 0
         coarse = copy(self)
         coarse.n_clusters = k
-        coarse._set_fitted_model(self._fitted_model.merge_clusters(groups))
-        if hasattr(self, "probabilities_"):
-            P = np.stack([self.probabilities_[:, groups == group].max(1) for group in range(k)], axis=1)
-            coarse.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
-            coarse.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
-            coarse.confidence_ = confidence_of(coarse.probabilities_, coarse.labels_)
-            if self.reliability_ is not None:
-                data = NonEmptyTexts.from_list(self._texts)
-                # The clusters of outliers, too.
-                clusters = groups[self.probabilities_[data.rows].argmax(1)]
-                E = self.embedding_[data.rows]
-                coarse.reliability_ = self.reliability_.merge_clusters(groups, E, data.texts, clusters)
-                coarse.confidence_ = data.expand(coarse.reliability_.confidence, 0)
+        coarse._merge_clusters(groups)
         return coarse
 
     def save(self, folder: str | Path) -> None:
@@ -493,7 +490,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.embedding_ = data.expand(E, 0)
         self.losses_ = result.losses
         self.seconds_ = timing.seconds
-        self._texts, self._index = data.all_texts, data.index
+        self._texts, self._index, self._is_shared = data.all_texts, data.index, not processes.is_single
 
     def _set_fitted_model(self, model: FittedModel) -> None:
         """Set the attributes that a model folder holds; those of the fitted texts are set by `fit` alone."""
@@ -514,7 +511,79 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if model.hierarchy is not None:
             self.hierarchy_: Tree = model.hierarchy
         self._n_features_out = model.network.encoder.dim
+        self._levels: Levels | None = None
         self._clear_result_frames()
+
+    def _merge_clusters(self, groups: Ints) -> None:
+        """Merge the clusters of this model to groups (C,) of them."""
+        k = int(groups.max()) + 1
+        self._set_fitted_model(self._fitted_model.merge_clusters(groups))
+        if not hasattr(self, "probabilities_"):
+            return
+        before, P = self.probabilities_, self.probabilities_
+        P = np.stack([before[:, groups == group].max(1) for group in range(k)], axis=1)
+        self.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
+        self.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
+        self.confidence_ = confidence_of(self.probabilities_, self.labels_)
+        if self.reliability_ is not None:
+            data = NonEmptyTexts.from_list(self._texts)
+            # The clusters of outliers, too.
+            clusters, E = groups[before[data.rows].argmax(1)], self.embedding_[data.rows]
+            self.reliability_ = self.reliability_.merge_clusters(groups, E, data.texts, clusters)
+            self.confidence_ = data.expand(self.reliability_.confidence, 0)
+
+    def _divide_clusters(self, division: Division, labels: Ints) -> None:
+        """Divide the clusters of this model to those of the fine level, with the labels (N,) of the fitted texts."""
+        data = NonEmptyTexts.from_list(self._texts)
+        E, fine = self.embedding_[data.rows], labels[data.rows]
+        self._set_fitted_model(self._fitted_model.divide_clusters(division.parents, fine, E))
+        P = self.network_.predict_embeddings(torch.from_numpy(E)).log_p.exp().numpy()
+        self.labels_, self.probabilities_ = labels, data.expand(P, 0)
+        self.confidence_ = confidence_of(self.probabilities_, self.labels_)
+        if self.reliability_ is not None:
+            self.reliability_ = division.divide_reliability(self.reliability_, E, data.texts, fine)
+            self.confidence_ = data.expand(self.reliability_.confidence, 0)
+
+    def _choose_level(self, detail: str, timing: Progress) -> None:
+        """Make a level of detail the clusters of this model, which are those of the medium level."""
+        if detail == "auto":
+            detail = COARSE if self._find_coarser_number() else MEDIUM
+        if detail == MEDIUM:
+            return
+        with timing.stage("levels"):
+            levels = self._find_levels()
+            n_coarse, division = int(levels.groups.max()) + 1, levels.division
+            if detail == COARSE and n_coarse < self.n_clusters_:
+                self._merge_clusters(levels.groups)
+            elif detail == FINE and division and len(division.parents) > self.n_clusters_:
+                self._divide_clusters(division, levels.labels[FINE])
+            else:
+                warnings.warn(LevelWarning(detail, self.n_clusters_), stacklevel=3)
+                return
+        self._levels = replace(levels, chosen=detail)
+
+    def _find_coarser_number(self) -> int | None:
+        """Return the number of clusters that a weak estimate of it takes; given classes are not merged."""
+        search = self.n_clusters_search_
+        if search is None or search.n_clusters != self.n_clusters_ or self.classes_ is not None:
+            return None
+        return search.coarser
+
+    def _find_levels(self) -> Levels:
+        """Find the levels of the clusters of the fitted texts, rows without a text included."""
+        data = NonEmptyTexts.from_list(self._texts)
+        levels = find_levels(
+            self.labels_[data.rows],
+            self.embedding_[data.rows],
+            self.hierarchy_,
+            self.class_distribution_ if self._is_shared else self._cluster_sizes(),  # the same in all processes
+            self.reliability_,
+            self._find_coarser_number(),
+            self.classes_,
+            divides=not self._is_shared,
+        )
+        labels = {name: data.expand(groups, NO_CLUSTER) for name, groups in levels.labels.items()}
+        return replace(levels, labels=labels)
 
     def _validate_checkpoints(self, checkpoints: str | Path | CheckpointFolder | None) -> CheckpointFolder | None:
         if checkpoints is not None and self.random_state is None:

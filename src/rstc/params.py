@@ -62,6 +62,7 @@ class RSTCParams(BaseEstimator):
         first_renewal: int | None = None,
         noise: float | None = None,
         repeats: int | None = None,
+        detail: Literal["auto", "coarse", "medium", "fine"] | None = None,
         class_contrast: bool | None = None,
         lambda_i: float | None = None,
         tau: float | None = None,

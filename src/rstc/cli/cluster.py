@@ -91,6 +91,15 @@ def cluster(
             "--truth", metavar="COLUMN", help="True classes, only used for scores on the page, not for clustering."
         ),
     ] = None,
+    detail: Annotated[
+        str | None,
+        typer.Option(
+            "--detail",
+            metavar="LEVEL",
+            help="coarse, medium or fine: fewer or more clusters than K, of the same hierarchy (`rstc detail` switches "
+            "later). By default medium, but coarse if K is estimated and uncertain.",
+        ),
+    ] = None,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="default, or paper for the settings of the paper.")
     ] = "default",
@@ -132,6 +141,8 @@ def cluster(
 
         rstc cluster tickets.csv --clusters 10-60 --out run
 
+        rstc cluster tickets.csv --detail coarse --out run
+
         rstc cluster tickets.csv --out run --noise 0.005
 
         rstc cluster tickets.csv -k 12 --out run --labels known_topic
@@ -151,6 +162,8 @@ def cluster(
     changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
     if noise is not None:
         changes["noise"] = noise
+    if detail is not None:
+        changes["detail"] = detail
     _run(
         file,
         out,
@@ -232,7 +245,7 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
 
 def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     """Print the clusters of a run, in few lines how they were found and how far to trust them."""
-    from rstc.cli.display import format_n_clusters, format_outliers, output, print_clusters, shorten
+    from rstc.cli.display import format_levels, format_n_clusters, format_outliers, output, print_clusters, shorten
     from rstc.io.columns import format_text_column
 
     print_clusters(summary.clusters, out)
@@ -251,6 +264,8 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     )
     if summary.n_clusters_search:
         output.print(format_n_clusters(summary.n_clusters_search))
+    if summary.levels:
+        output.print(format_levels(summary.levels, out), soft_wrap=True)
     classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]
     if classes:
         output.print(shorten(f"Known classes: {', '.join(classes)}", output.width))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from rstc.pseudo_labels.cluster_count import ClusterCount
+    from rstc.results.levels import Level, ShownLevel
     from rstc.results.reliability import ClusterReliability
     from rstc.results.summary import ClusterEntry, OutlierSummary
 
@@ -36,6 +37,7 @@ STAGES = {
     "predict": "predicting",
     "confidence": "estimating the confidence",
     "sample": "drawing a subsample",
+    "levels": "finding the levels of detail",
 }
 SECONDS_BETWEEN_LINES = 15.0
 DEFAULT_WIDTH = 110  # where standard output is not a terminal
@@ -253,6 +255,19 @@ def format_n_clusters(count: ClusterCount) -> str:
         others = ", ".join(map(str, count.runners_up))
         line += f"; another candidate is {others}" if len(count.runners_up) == 1 else f"; other candidates: {others}"
     return line
+
+
+def format_levels(levels: Sequence[Level | ShownLevel], folder: Path) -> str:
+    """Format the levels of detail of a run and how to switch between them.
+
+    >>> from rstc.results.levels import ShownGroup, ShownLevel
+    >>> groups = [ShownGroup(name, [0]) for name in "abc"]
+    >>> format_levels([ShownLevel("coarse", False, groups[:2]), ShownLevel("medium", True, groups)], Path("run"))
+    'Levels: coarse 2, medium 3 (`rstc detail run coarse` switches, as does the page)'
+    """
+    numbers = ", ".join(f"{level.name} {len(level.groups)}" for level in levels)
+    other = next(level.name for level in levels if not level.is_chosen)
+    return f"Levels: {numbers} (`rstc detail {folder} {other}` switches, as does the page)"
 
 
 def format_outliers(outliers: OutlierSummary) -> str:

@@ -1,4 +1,4 @@
-"""`rstc explore`, `rstc merge`, `rstc names` and `rstc apply`: correct and name the clusters of a run."""
+"""`rstc explore`, `rstc merge`, `rstc detail`, `rstc names` and `rstc apply`: correct and name a run's clusters."""
 
 from __future__ import annotations
 
@@ -106,6 +106,33 @@ def merge(
         run = merge_to(folder, to, listener)
     print_clusters(run.entries(), folder)
     output.print(f"{len(run.entries())} clusters in {folder}", soft_wrap=True)
+
+
+def detail(
+    folder: Run,
+    level: Annotated[str, typer.Argument(metavar="LEVEL", help="coarse, medium or fine.")],
+) -> None:
+    """Switch a run to another level of detail, without clustering again.
+
+    `coarse` merges the most similar clusters, `fine` divides those that have stable sub-clusters, `medium` has the
+    clusters of the run. DIR/clusters.*, DIR/model and DIR/report.html are updated. The merges and splits are
+    corrections: `rstc detail run medium` takes them back, if nothing was corrected since.
+
+    Examples:
+
+        rstc detail run coarse
+
+        rstc detail run medium
+    """
+    from rstc.cli.display import cluster_table, format_levels, output, show_progress
+
+    with show_progress(folder) as listener:
+        from rstc.pipelines.apply_edits import switch_level
+
+        run = switch_level(folder, level, listener)
+    output.print(cluster_table(run.entries()))
+    output.print(f"{len(run.entries())} clusters in {folder}", soft_wrap=True)
+    output.print(format_levels(run.levels(), folder), soft_wrap=True)
 
 
 def names(

@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
 
 from rstc.config import Config
 from rstc.io.columns import TextColumn, to_text_column
 from rstc.io.predictions import NO_CLUSTER, Assignment
-from rstc.numerics.hierarchy import Tree, collapse_tree
+from rstc.numerics.hierarchy import Tree, build_tree, collapse_tree
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.confidence_model import ConfidenceModel, assess_confidence
 from rstc.pseudo_labels.outliers import OutlierDetector
-from rstc.representation.heads import merge_head
+from rstc.representation.head_training import fit_head
+from rstc.representation.heads import NEVER_PREDICTED_LOGIT, ClusteringNetwork, merge_head
 from rstc.representation.network import Network
 from rstc.results.edits import common_label
 from rstc.results.naming import are_names, fill_names
+from rstc.runtime.device import fork_rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +144,34 @@ class FittedModel:
             self.confidence_model and self.confidence_model.merge_clusters(groups),
         )
 
+    def divide_clusters(
+        self, parents: NDArray[np.int64], labels: NDArray[np.int64], E: NDArray[np.float32]
+    ) -> FittedModel:
+        """Return a model whose clusters are parts of this model's clusters.
+
+        Parameters
+        ----------
+        parents : ndarray of shape (F,)
+            The cluster of this model that each new cluster is a part of.
+        labels : ndarray of shape (N,)
+            The new cluster of each text, NO_CLUSTER for outliers.
+        E : ndarray of shape (N, D)
+            Embeddings of the texts, to which a new head is fitted.
+        """
+        F, clustered = len(parents), labels != NO_CLUSTER
+        counts = np.bincount(labels[clustered], minlength=F).astype(np.float64)
+        totals = np.bincount(parents, weights=counts)[parents]
+        shares = np.where(totals > 0, counts / np.maximum(totals, 1), 1.0)  # an empty cluster is not divided
+        U = np.asarray(normalize(E[clustered]), dtype=np.float32)
+        return self.with_clusters(
+            refit_network(self.network, torch.from_numpy(E), labels, F, self.config.dropout),
+            self.class_distribution[parents] * shares,
+            build_tree(U, labels[clustered], F),
+            None if self.classes is None else [self.classes[parent] for parent in parents],
+            None,
+            self.confidence_model and self.confidence_model.refit_clusters(U, labels[clustered]),
+        )
+
     def with_clusters(
         self,
         network: Network,
@@ -234,4 +265,20 @@ class FittedModel:
 def merge_network_clusters(network: Network, groups: NDArray[np.int64], n_clusters: int) -> Network:
     """Return a network that predicts groups (C,) of the clusters of another, in evaluation mode."""
     head = merge_head(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), n_clusters)
+    return Network(network.encoder, head, network.projector).eval()
+
+
+def refit_network(
+    network: Network, E: torch.Tensor, clusters: NDArray[np.int64], n_clusters: int, dropout: float
+) -> Network:
+    """Return a network with a new clustering head, fitted to clusters (N,) of embeddings (N, D) other than noise."""
+    rows = np.flatnonzero(clusters != NO_CLUSTER)
+    with fork_rng(network.encoder.device, 0):
+        head = ClusteringNetwork(E.shape[1], n_clusters, dropout).to(network.encoder.device)
+        labels = torch.from_numpy(clusters[rows])
+        fit_head(head, E[torch.from_numpy(rows)], labels, np.random.default_rng(0))
+    last, empty = head[-1], np.setdiff1d(np.arange(n_clusters), clusters[rows])
+    assert isinstance(last, torch.nn.Linear)
+    with torch.no_grad():
+        last.weight[empty], last.bias[empty] = 0.0, NEVER_PREDICTED_LOGIT
     return Network(network.encoder, head, network.projector).eval()

@@ -79,6 +79,34 @@ def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) ->
     return files.run
 
 
+def switch_level(folder: Path, detail: str, listener: Listener | None = None) -> CorrectedRun:
+    """Make a level of detail of a run its clusters, corrections included, and apply it.
+
+    The merges and splits are logged as corrections and can be undone. An earlier switch is undone first, if nothing was
+    corrected since.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    detail : str
+        "coarse", "medium" or "fine".
+    listener : callable, optional
+        Called with (stage, done, total).
+    """
+    run = CorrectedRun.read(folder)
+    shown = {level.name: level for level in run.levels()}
+    if detail not in shown:
+        found = f"the levels {', '.join(shown)}" if shown else "one level only"
+        raise InputError(f"detail={detail!r} is not a level of {folder}, which has {found}")
+    if shown[detail].is_chosen:
+        raise InputError(f"{folder} already has the level {detail!r}")
+    files = _RunFiles.read(folder, Progress(listener))
+    files.run.switch_level(detail)
+    files.write()
+    return files.run
+
+
 @dataclass
 class _RunFiles:
     """A run with the folder of its original model and the rows of its input; the model is loaded when it is needed."""

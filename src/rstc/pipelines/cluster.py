@@ -297,7 +297,13 @@ def write_results(
     bool
         Whether this process wrote the folder: the first one does.
     """
-    from rstc.pipelines.outputs import collect_columns, collect_output, iter_clustered_tables, summarise_run
+    from rstc.pipelines.outputs import (
+        collect_columns,
+        collect_output,
+        describe_levels,
+        iter_clustered_tables,
+        summarise_run,
+    )
     from rstc.report.fitted_run import describe_clusters
 
     progress.seconds |= model.seconds_
@@ -316,13 +322,18 @@ def write_results(
         )
         names = {entry.cluster: entry.name for entry in clusters}
         model.rename_clusters(names)
+    with progress.stage("levels"):
+        levels, fine = describe_levels(output, model, names, processes)
+        points = replace(points, fine=fine)
     with progress.stage("write"), replace_folder(out) as folder:
         tables = iter_clustered_tables(run_input, output, names)
         write_clusters(folder, tables, run_input.format, origin.guard_formulas)
         model.save(folder / MODEL)
         write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
         seconds = progress.elapsed()
-        write_summary(folder, summarise_run(run_input, output, model, clusters, origin, seconds, processes.size))
+        write_summary(
+            folder, summarise_run(run_input, output, model, clusters, origin, seconds, processes.size, levels)
+        )
     progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
     return True
 

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from rstc.estimator import RSTC
 from rstc.io.columns import add_predictions, extract_texts
+from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
+from rstc.pseudo_labels.cluster_count import COARSE, MEDIUM
 from rstc.report.fitted_run import RunOrigin, RunOutput, build_summary
 from rstc.results.kept_columns import make_storable
+from rstc.results.levels import Level, build_levels
 from rstc.results.summary import ClusterEntry, InputInfo, Summary
 from rstc.runtime.distributed import ProcessGroup
 from rstc.validation.texts import NonEmptyTexts
@@ -66,6 +69,38 @@ def _choose_shown(labels: NDArray[np.int64], n_texts: int, processes: ProcessGro
     return np.flatnonzero(is_shown)
 
 
+def describe_levels(
+    output: RunOutput, model: RSTC, names: Mapping[int, str], processes: ProcessGroup
+) -> tuple[list[Level], NDArray[np.int64] | None]:
+    """Describe the levels of detail of a run.
+
+    Parameters
+    ----------
+    output : RunOutput
+        The clusters of all rows.
+    model : RSTC
+        The fitted model.
+    names : mapping
+        Name of each cluster.
+    processes : ProcessGroup
+        The processes that share the run; of several, each model knows the labels of its own texts only.
+
+    Returns
+    -------
+    levels : list of Level
+        From coarse to fine.
+    fine : array of int, shape (N,), or None
+        Group of each shown text in the finest level, if that is finer than the clusters.
+    """
+    levels = model.level_labels
+    labels, clusters = levels.labels, output.clusters
+    if not processes.is_single:
+        if levels.chosen != MEDIUM:
+            return [], None
+        labels = {COARSE: np.where(clusters == NO_CLUSTER, NO_CLUSTER, levels.groups[clusters]), MEDIUM: clusters}
+    return build_levels(labels, levels.chosen, output.texts, output.shown, names)
+
+
 def summarise_run(
     run_input: RunInput,
     output: RunOutput,
@@ -74,6 +109,7 @@ def summarise_run(
     origin: RunOrigin,
     seconds: Mapping[str, float],
     n_processes: int,
+    levels: list[Level],
 ) -> Summary:
     """Build the summary of a run on a file.
 
@@ -93,6 +129,8 @@ def summarise_run(
         Seconds of each stage.
     n_processes : int
         Number of processes that shared the run.
+    levels : list of Level
+        The levels of detail, from `describe_levels`.
 
     Returns
     -------
@@ -113,7 +151,7 @@ def summarise_run(
         n_shown=len(output.texts),
         n_processes=n_processes,
     )
-    return build_summary(input_info, output, model, clusters, origin, seconds)
+    return build_summary(input_info, output, model, clusters, origin, seconds, levels)
 
 
 def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> pd.DataFrame:

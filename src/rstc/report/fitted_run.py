@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rstc.io.predictions import NO_CLUSTER
 from rstc.results.describe import describe
+from rstc.results.levels import Level
 from rstc.results.naming import name_clusters
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
 from rstc.results.summary import (
@@ -142,6 +143,7 @@ def build_summary(
     clusters: list[ClusterEntry],
     origin: RunOrigin,
     seconds: Mapping[str, float],
+    levels: list[Level],
 ) -> Summary:
     """Build the summary of a run.
 
@@ -159,6 +161,8 @@ def build_summary(
         How the run was made.
     seconds : mapping
         Seconds of each stage.
+    levels : list of Level
+        The levels of detail.
 
     Returns
     -------
@@ -188,6 +192,7 @@ def build_summary(
         created=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
         reliability=_assess_run(output, model, clusters),
+        levels=levels,
     )
 
 

@@ -25,6 +25,7 @@ from rstc.results.edits import (
     replay_edits,
     write_log,
 )
+from rstc.results.levels import ShownLevel, find_level_edits, relate_levels
 from rstc.results.naming import is_found_name, name_clusters
 from rstc.results.run_folder import Points, read_points, read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
@@ -98,6 +99,18 @@ class CorrectedRun:
         self.state = apply_edit(self.state, edit)
         self.log = EditLog((*self.log.edits, edit), max(self.state.next_cluster, self.log.next_cluster))
 
+    def switch_level(self, detail: str) -> None:
+        """Make a level of detail the clusters, after undoing an earlier switch that was the last correction."""
+        while self.log.edits and "level" in self.log.edits[-1]:
+            self.undo()
+        level = next((level for level in self.levels() if level.name == detail), None)
+        if level is None or level.is_chosen:
+            return
+        named = {entry.cluster for entry in self.summary.clusters if self.state.names.get(entry.cluster) != entry.name}
+        first = max(self.state.next_cluster, self.log.next_cluster)
+        for edit in find_level_edits(level, self.clusters, first, named):
+            self.correct(edit)
+
     def undo(self) -> None:
         """Undo the last edit."""
         if not self.log.edits:
@@ -128,6 +141,12 @@ class CorrectedRun:
     def changed(self) -> NDArray[np.bool_]:
         """Whether corrections changed the cluster of each text, (N,)."""
         return np.asarray(self.clusters != self.points.clusters)
+
+    def levels(self) -> list[ShownLevel]:
+        """Return the levels of detail after the corrections, coarse to fine; empty if there is but one."""
+        return relate_levels(
+            self.summary.levels, self.points.clusters, self.points.fine, self.clusters, self.state.names
+        )
 
     def entries(self) -> list[ClusterEntry]:
         """Return the clusters after the corrections.

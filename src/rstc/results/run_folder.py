@@ -49,6 +49,7 @@ CHECKPOINTS = "checkpoints"
 UNFINISHED = "unfinished.safetensors"
 
 POINT_COLUMNS = ["text", "row", "cluster", "confidence", "x", "y"]  # of points.parquet, beside the kept columns
+FINE = "fine"  # a column of points.parquet, where there is a finer level of detail than the clusters
 
 RUN_FILES = frozenset(
     {
@@ -82,6 +83,8 @@ class Points:
         The position of each text on the map.
     columns : DataFrame
         The other columns of the input, N rows; without columns if they are not kept.
+    fine : array of int, shape (N,), or None
+        Group of each text in the finest level of detail, negative for none; None if no level is finer than clusters.
     """
 
     texts: list[str]
@@ -90,6 +93,7 @@ class Points:
     confidence: NDArray[np.float32]
     layout: Layout
     columns: pd.DataFrame = field(default_factory=pd.DataFrame)
+    fine: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -223,6 +227,7 @@ def write_points(folder: Path, points: Points) -> None:
         "confidence": points.confidence,
         "x": points.layout[:, 0],
         "y": points.layout[:, 1],
+        **({} if points.fine is None else {FINE: points.fine}),
         **kept_columns.add_prefix(points.columns),
     }
     with replace_file(folder / POINTS) as temporary:
@@ -242,6 +247,7 @@ def read_points(folder: Path) -> Points:
             table["confidence"].to_numpy(np.float32),
             table[["x", "y"]].to_numpy(np.uint16),
             kept_columns.select_prefixed(stored),
+            stored[FINE].to_numpy().astype(np.int64) if FINE in stored.column_names else None,
         )
     except FileNotFoundError:
         if is_unfinished(folder):
@@ -271,6 +277,8 @@ def write_unfinished(folder: Path, run: UnfinishedRun) -> None:
         "confidence": points.confidence,
         "columns": np.frombuffer(kept_columns.to_bytes(points.columns), dtype=np.uint8),
     }
+    if points.fine is not None:
+        arrays[FINE] = points.fine
     with replace_file(folder / UNFINISHED) as temporary:
         save_file(arrays, temporary, {"command": json.dumps(run.command)})
 
@@ -287,7 +295,8 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
         texts = json.loads(arrays["texts"].tobytes())
         layout = np.zeros((len(texts), 2), dtype=np.uint16)
         columns = kept_columns.from_bytes(arrays["columns"].tobytes(), len(texts))
-        points = Points(texts, arrays["rows"], arrays["clusters"], arrays["confidence"], layout, columns)
+        clusters, fine = arrays["clusters"], arrays.get(FINE)
+        points = Points(texts, arrays["rows"], clusters, arrays["confidence"], layout, columns, fine)
         return UnfinishedRun(points, arrays["E"], command)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged; cluster the file again with --overwrite") from error

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rstc.io.columns import TextColumn
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
-from rstc.results.decisions import describe_decisions
+from rstc.results.decisions import describe_decisions, describe_level
+from rstc.results.levels import Level
 from rstc.results.records import Record, stored_as, stored_if_set
 from rstc.results.reliability import ClusterReliability, RunReliability
 
@@ -331,6 +332,8 @@ class Summary:
         Scores against true classes, None where there are none.
     reliability : RunReliability or None
         How far the run can be trusted, None if it was not estimated.
+    levels : list of Level
+        The levels of detail, coarse to fine; empty if there is no other one than the clusters.
     """
 
     input: InputInfo
@@ -356,11 +359,13 @@ class Summary:
     seconds: dict[str, float]
     truth: TruthScores | None = None
     reliability: RunReliability | None = None
+    levels: list[Level] = field(default_factory=list)
 
     @property
     def decisions(self) -> list[str]:
         """What the run decided by itself, one sentence each."""
-        return describe_decisions(self.history, self.converged)
+        level = describe_level(self.n_clusters_search, self.n_clusters, self.settings.get("detail"))
+        return [*describe_decisions(self.history, self.converged), *level]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as the JSON object of summary.json."""
@@ -391,6 +396,7 @@ class Summary:
         optional = {
             "reliability": self.reliability and {"sentence": self.reliability.describe(), **self.reliability.to_json()},
             "decisions": self.decisions,
+            "levels": [level.to_json() for level in self.levels],
             "truth": self.truth and self.truth.to_json(),
         }
         return summary | {name: value for name, value in optional.items() if value}
@@ -427,4 +433,5 @@ class Summary:
             seconds=values["seconds"],
             truth=None if truth is None else TruthScores.from_json(truth),
             reliability=None if reliability is None else RunReliability.from_json(reliability),
+            levels=[Level.from_json(level) for level in values.get("levels", [])],
         )

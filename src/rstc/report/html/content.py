@@ -38,6 +38,7 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
         "clusters": build_cluster_content(run),
         "count": stored["count"],
         "tree": build_tree_content(run),
+        "levels": build_level_content(run),
         "history": summary.history,
         "losses": summary.losses,
         "steps": summary.n_iter,
@@ -153,6 +154,34 @@ def build_tree_content(run: CorrectedRun) -> list[list[float]]:
         if first is not None and second is not None:
             rows.append([first, second, round(distance, 4)])
     return rows
+
+
+def build_level_content(run: CorrectedRun) -> list[dict[str, Any]] | None:
+    """Build the levels of detail of a run after its corrections, coarse to fine; None if there is but one.
+
+    Parameters
+    ----------
+    run : CorrectedRun
+        The run.
+
+    Returns
+    -------
+    list of dict
+        The groups of each level with their clusters, and their texts where the level is finer than the clusters.
+    """
+    return [
+        {
+            "name": level.name,
+            "n_clusters": len(level.groups),
+            "is_chosen": level.is_chosen,
+            "groups": [
+                {"name": group.name, "clusters": group.clusters}
+                | ({} if group.rows is None else {"rows": group.rows.tolist()})
+                for group in level.groups
+            ],
+        }
+        for level in run.levels()
+    ] or None
 
 
 def _holds_all_rows(run: CorrectedRun) -> bool:
