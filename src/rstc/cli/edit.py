@@ -25,7 +25,8 @@ def explore(
 ) -> None:
     """Correct a run in the browser: rename, merge and split clusters, move texts, mark noise, undo.
 
-    Every correction is saved to DIR/edits.json at once; `rstc apply` writes them to the clusters and the model. The
+    Every correction is saved to DIR/edits.json at once; the button Apply of the page, or `rstc apply`, writes them to
+    the clusters and the model. The
     printed address contains a token: whoever has it can edit. Ctrl-C stops the server.
 
     Example:
@@ -41,6 +42,7 @@ def explore(
     from rstc.runtime.signals import StopHandler
 
     session = EditSession(folder)
+    session.load()
     with ExploreServer(session, host, port) as server:
         if host != LOOPBACK:
             notes.print("note: other machines can reach this address, and the connection is not encrypted")

@@ -24,7 +24,7 @@ from rstc.results.edits import (
     write_log,
 )
 from rstc.results.naming import WORDS_PER_NAME
-from rstc.results.run_folder import Points, read_points, read_summary
+from rstc.results.run_folder import Points, read_embeddings, read_points, read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class CorrectedRun:
         The texts of the run.
     log : EditLog, optional
         The corrections.
+    folder : Path, optional
+        The run folder, from which the embeddings of the texts are read if they are needed.
 
     Attributes
     ----------
@@ -52,8 +54,10 @@ class CorrectedRun:
         The clusters and their names after the corrections.
     """
 
-    def __init__(self, summary: Summary, points: Points, log: EditLog | None = None) -> None:
-        self.summary, self.points = summary, points
+    def __init__(
+        self, summary: Summary, points: Points, log: EditLog | None = None, folder: Path | None = None
+    ) -> None:
+        self.summary, self.points, self._folder = summary, points, folder
         self.log = self._saved_log = log or EditLog()
         names = {entry.cluster: entry.name for entry in summary.clusters}
         # The number of an empty cluster is in use as well: the model may still predict it.
@@ -69,7 +73,7 @@ class CorrectedRun:
                 f"the texts in {folder} are not those of its summary: "
                 f"there are {len(points.texts)}, the summary has {summary.input.n_shown}"
             )
-        return cls(summary, points, read_log(folder))
+        return cls(summary, points, read_log(folder), folder)
 
     def check_complete(self) -> None:
         """Raise InputError if the folder holds only a sample of the texts, which cannot be corrected."""
@@ -121,9 +125,10 @@ class CorrectedRun:
     def entries(self) -> list[ClusterEntry]:
         """Return the clusters after the corrections.
 
-        Of a cluster that corrections changed, the size and the keywords are computed again; the quotes and the nearest
-        clusters are those of the clusters that its texts come from; the confidence is the mean of the texts that kept
-        their cluster; the estimated share is None unless the cluster consists of whole clusters of the run.
+        Of a cluster that corrections changed, the size, the keywords and the typical texts are computed again; the
+        doubtful texts and the nearest clusters are those of the clusters that its texts come from; the confidence is
+        the mean of the texts that kept their cluster; the estimated share is None unless the cluster consists of whole
+        clusters of the run.
         """
         if not self.changed.any():
             names = self.state.names
@@ -151,7 +156,6 @@ class CorrectedRun:
         sources = [self._original_entries[source] for source in np.unique(original[original >= 0]).tolist()]
         is_union = (original >= 0).all() and len(members) == sum(entry.size for entry in sources)
         confidence = self.points.confidence[members[original == cluster]]
-        typical = [row for entry in sources for row in entry.typical_rows]
         doubtful = [row for entry in sources for row in entry.doubtful_rows]
         near = dict.fromkeys(successors.get(other) for entry in sources for other in entry.near)
         description = ClusterDescription(
@@ -159,7 +163,7 @@ class CorrectedRun:
             size=len(members),
             confidence=float(confidence.mean()) if len(confidence) else None,
             keywords=keywords,
-            typical=[row for row in typical if self.clusters[row] == cluster],
+            typical=self.choose_typical(members),
             doubtful=[row for row in doubtful if self.clusters[row] == cluster],
             near=[other for other in near if other is not None and other != cluster],
         )
@@ -173,6 +177,33 @@ class CorrectedRun:
             estimated_share=sum(shares) if is_union else None,
             reliability=self._keep_reliability(cluster, members, successors),
         )
+
+    def choose_typical(self, members: NDArray[np.int64]) -> list[int]:
+        """Return the typical texts of a group of texts, most typical first.
+
+        They are those nearest to the group's centre if the run folder holds embeddings, and otherwise those among the
+        typical texts of the clusters of the run that are in the group.
+        """
+        from rstc.results.describe import find_typical  # imports scikit-learn
+
+        sources = np.unique(self.points.clusters[members]).tolist()
+        if len(sources) == 1 and sources[0] in self._original_entries:
+            original = self._original_entries[sources[0]]
+            if original.size == len(members):  # unchanged
+                return original.typical_rows
+        if self.embeddings is not None:
+            return find_typical(self.points.texts, members, self.embeddings[members].astype(np.float32))
+        typical = [row for source in sources if source >= 0 for row in self._original_entries[source].typical_rows]
+        return np.array(typical, dtype=np.int64)[np.isin(typical, members)].tolist()
+
+    @cached_property
+    def embeddings(self) -> NDArray[np.float16] | None:
+        """The embeddings of the texts at unit length, (N, D); None for a run that keeps none."""
+        return read_embeddings(self._folder, len(self.points.texts)) if self._folder else None
+
+    def load_for_corrections(self) -> None:
+        """Load what corrections need besides the texts, so that the first of them does not wait for it."""
+        _ = self._word_counts, self.embeddings
 
     def _keep_reliability(
         self, cluster: int, members: NDArray[np.int64], successors: dict[int, int | None]
