@@ -16,8 +16,27 @@ from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import Points
 from rstc.results.summary import TruthScores
 
-SUBJECTS = ["card", "transfer", "top up", "exchange rate", "PIN", "refund", "cash withdrawal", "direct debit", "account"]
-VERBS = ["arrival", "not working", "declined", "fee charged", "pending for days", "cancelled by mistake", "limit", "lost"]
+SUBJECTS = [
+    "card",
+    "transfer",
+    "top up",
+    "exchange rate",
+    "PIN",
+    "refund",
+    "cash withdrawal",
+    "direct debit",
+    "account",
+]
+VERBS = [
+    "arrival",
+    "not working",
+    "declined",
+    "fee charged",
+    "pending for days",
+    "cancelled by mistake",
+    "limit",
+    "lost",
+]
 
 
 def make_names(n: int) -> list[str]:
@@ -30,7 +49,9 @@ def make_run(example: CorrectedRun, n_clusters: int, n_texts: int, n_classes: in
     """Return a run of random clusters whose sizes differ, with true classes if there is a number of them."""
     rng = np.random.default_rng(seed)
     weights = 1 / np.arange(1, n_clusters + 1) ** 0.6
-    labels = np.sort(np.concatenate([np.arange(n_clusters), rng.choice(n_clusters, n_texts - n_clusters, p=weights / weights.sum())]))
+    labels = np.sort(
+        np.concatenate([np.arange(n_clusters), rng.choice(n_clusters, n_texts - n_clusters, p=weights / weights.sum())])
+    )
     names, centres = make_names(n_clusters), rng.normal(size=(n_clusters, 2))
     texts = [f"Text {i} about {names[label]}, as a customer writes it" for i, label in enumerate(labels.tolist())]
     spots = centres[labels] + rng.normal(0, 0.12, (n_texts, 2))
@@ -55,7 +76,9 @@ def make_run(example: CorrectedRun, n_clusters: int, n_texts: int, n_classes: in
     return CorrectedRun(
         replace(
             summary,
-            input=replace(summary.input, n_texts=n_texts, n_shown=n_texts, n_rows=n_texts, n_missing=0, n_trained=n_texts),
+            input=replace(
+                summary.input, n_texts=n_texts, n_shown=n_texts, n_rows=n_texts, n_missing=0, n_trained=n_texts
+            ),
             clusters=clusters,
             class_distribution=[1 / n_clusters] * n_clusters,
             hierarchy=tree,
@@ -69,7 +92,9 @@ def make_run(example: CorrectedRun, n_clusters: int, n_texts: int, n_classes: in
 def make_truth(n_classes: int, n_clusters: int, n_texts: int, rng: np.random.Generator) -> TruthScores:
     """Return scores whose matrix has most texts on its diagonal."""
     noise = 0.03 * rng.random((n_classes, n_clusters)) ** 8
-    matrix = rng.poisson((np.eye(n_classes, n_clusters) * rng.uniform(0.3, 1, (n_classes, 1)) + noise) * n_texts / n_classes)
+    matrix = rng.poisson(
+        (np.eye(n_classes, n_clusters) * rng.uniform(0.3, 1, (n_classes, 1)) + noise) * n_texts / n_classes
+    )
     return TruthScores(
         column="intent",
         n_texts=n_texts,
@@ -134,7 +159,9 @@ def make_over_time(run: CorrectedRun, n_periods: int, seed: int = 0) -> dict[str
 def make_groups(run: CorrectedRun, column: str, values: list[str], seed: int = 0) -> dict[str, Any]:
     """Return one entry of `content.groups`, in which one of eight cells differs."""
     rng, ids = np.random.default_rng(seed), [entry.cluster for entry in run.summary.clusters]
-    factor = np.where(rng.random((len(ids), len(values))) < 0.12, rng.choice([0.2, 0.4, 2.5, 4], (len(ids), len(values))), 1.0)
+    factor = np.where(
+        rng.random((len(ids), len(values))) < 0.12, rng.choice([0.2, 0.4, 2.5, 4], (len(ids), len(values))), 1.0
+    )
     sizes = np.array([entry.size for entry in run.summary.clusters])
     counts = rng.poisson(sizes[:, None] / len(values) * factor)
     totals = counts.sum(0)
@@ -147,7 +174,9 @@ def make_groups(run: CorrectedRun, column: str, values: list[str], seed: int = 0
             error = 1.96 * float(np.sqrt(share * (1 - share) / max(totals[j], 1)))
             cell = {"count": int(counts[i, j]), "share": share, "low": max(0, share - error), "high": share + error}
             sign = 0 if factor[i, j] == 1 else int(np.sign(factor[i, j] - 1))
-            row.append({**cell, "ratio": share / others if others else None, "q_value": 0.01 if sign else 0.4, "sign": sign})
+            row.append(
+                {**cell, "ratio": share / others if others else None, "q_value": 0.01 if sign else 0.4, "sign": sign}
+            )
         cells.append(row)
     names = make_names(len(ids))
     findings = [
@@ -157,7 +186,16 @@ def make_groups(run: CorrectedRun, column: str, values: list[str], seed: int = 0
         if cells[i][j]["sign"] > 0
     ]
     effect = {"effect": 0.21, "p_value": 0.0001}
-    return {"column": column, "values": values, "totals": totals.tolist(), "n_missing": 4, **effect, "clusters": ids, "cells": cells, "findings": findings}
+    return {
+        "column": column,
+        "values": values,
+        "totals": totals.tolist(),
+        "n_missing": 4,
+        **effect,
+        "clusters": ids,
+        "cells": cells,
+        "findings": findings,
+    }
 
 
 def make_levels(run: CorrectedRun) -> list[dict[str, Any]]:

@@ -192,7 +192,7 @@ class EditSession:
         if len(rows) < 2:
             raise InputError(f"cluster {cluster} has a single text and cannot be split")
         U = self._embed(rows)
-        if (U == U[0]).all():
+        if not np.ptp(U, axis=0).any():
             raise InputError(f"cluster {cluster} cannot be split: its texts all have the same embedding")
         from sklearn.cluster import KMeans  # not the k-means of training, which needs torch
 

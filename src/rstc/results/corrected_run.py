@@ -194,7 +194,8 @@ class CorrectedRun:
         if self.embeddings is not None:
             return find_typical(self.points.texts, members, self.embeddings[members].astype(np.float32))
         typical = [row for source in sources if source >= 0 for row in self._original_entries[source].typical_rows]
-        return np.array(typical, dtype=np.int64)[np.isin(typical, members)].tolist()
+        is_member = set(members.tolist())
+        return [row for row in typical if row in is_member]
 
     @cached_property
     def embeddings(self) -> NDArray[np.float16] | None:

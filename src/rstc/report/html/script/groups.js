@@ -8,8 +8,10 @@ const MORE_COLOUR = [0, 114, 178], LESS_COLOUR = [213, 94, 0];
 
 const logRatio = (cell) => (cell.ratio > 0 ? Math.log(cell.ratio) : cell.ratio === null ? Infinity : -Infinity);
 
-// How much a cell deviates, if that is significant.
-const strengthOf = (cell) => (cell.sign ? Math.min(Math.abs(logRatio(cell)), Math.log(STRONGEST_RATIO * 4)) : 0);
+// How much a cell deviates, if that is significant; shares of zero count as MAX_RATIO.
+const MAX_RATIO = 20;
+const strengthOf = (cell) => (cell.sign ? Math.min(Math.abs(logRatio(cell)), Math.log(MAX_RATIO)) : 0);
+const formatStrength = (strength) => (strength ? `× ${strength < Math.log(MAX_RATIO) ? Math.exp(strength).toFixed(1) : `${MAX_RATIO}+`}` : "–");
 
 function cellColour(cell) {
   if (!cell.sign) return "";
@@ -46,9 +48,9 @@ function orderRows(group, { by, descending }) {
     strength: (i) => Math.max(...group.cells[i].map(strengthOf)),
     name: null,
   }[by] ?? ((i) => group.cells[i][Number(by)]?.share ?? 0);
-  const rows = group.clusters.map((_, i) => i);
+  const rows = group.clusters.map((_, i) => i), keys = rows.map((i) => (by === "name" ? 0 : key(i))), sizes = rows.map(size);
   if (by === "name") return rows.sort((a, b) => (descending ? 1 : -1) * nameOf(group.clusters[a]).localeCompare(nameOf(group.clusters[b])));
-  return rows.sort((a, b) => (descending ? 1 : -1) * (key(b) - key(a)) || size(b) - size(a));
+  return rows.sort((a, b) => (descending ? 1 : -1) * (keys[b] - keys[a]) || sizes[b] - sizes[a]);
 }
 
 function heatMap(group) {
@@ -62,9 +64,9 @@ function heatMap(group) {
     return element("tr", {},
       element("th", { scope: "row" }, colourDot(cluster), " ", nameOf(cluster)),
       element("th", { class: "number" }, formatCount(cells.reduce((sum, cell) => sum + cell.count, 0))),
-      element("th", { class: "number" }, strength ? `× ${Math.exp(strength).toFixed(1)}` : "–"),
+      element("th", { class: "number" }, formatStrength(strength)),
       ...cells.map((cell, value) => {
-        const created = element("td", { role: "gridcell", tabindex: -1, "data-key": `cell-${cluster}-${value}`, "data-cluster": cluster, "data-value": value, "data-sign": cell.sign, "aria-label": describeCell(group, cluster, value, cell).join(", ") }, cell.count ? `${(100 * cell.share).toFixed(cell.share < 0.0995 ? 1 : 0)} %` : "");
+        const created = element("td", { role: "gridcell", tabindex: -1, "data-key": `cell-${cluster}-${value}`, "data-cluster": cluster, "data-value": value, "data-sign": cell.sign }, cell.count || cell.sign ? `${(100 * cell.share).toFixed(cell.share < 0.0995 ? 1 : 0)} %` : "");
         created.style.background = cellColour(cell);
         return created;
       }));

@@ -15,7 +15,7 @@ function drawList() {
     confidence: (a, b) => (confidence.get(a) ?? 2) - (confidence.get(b) ?? 2),
     stability: (a, b) => stabilityOf(a) - stabilityOf(b) || a - b,
   }[order];
-  byId("facts").textContent = `${formatCount(N)} texts in ${formatCount(ids.filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
+  byId("facts").textContent = `${formatCount(N)} texts in ${formatCount([...new Set(state.cluster)].filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
   const items = ids.sort(compare).map((id) =>
     element("li", { role: "option", id: "cluster-" + id, "data-id": id, "aria-selected": String(id === state.selected), onclick: () => { select(id === state.selected ? null : id); scrollToTexts(); } },
       colourDot(id), element("span", { class: "name" }, clusterName(id)), stabilityMark(id), element("span", { class: "count" }, formatCount(sizes.get(id)))));

@@ -103,7 +103,12 @@ function makeGrid(table, describe, activate) {
   });
   table.addEventListener("pointerover", (event) => { if (cellOf(event)) tip(cellOf(event)); else hideTip(); });
   table.addEventListener("pointerleave", hideTip);
-  table.addEventListener("focusin", (event) => { if (cellOf(event)) tip(cellOf(event)); });
+  table.addEventListener("focusin", (event) => {
+    const cell = cellOf(event);
+    if (!cell) return;
+    cell.setAttribute("aria-label", describe(cell).join(", ")); // when it is needed: there may be thousands of cells
+    tip(cell);
+  });
   table.addEventListener("focusout", hideTip);
   table.addEventListener("keydown", (event) => {
     const cell = cellOf(event);

@@ -98,7 +98,7 @@ function timeOverview(width) {
     svg.append(svgElement("polygon", { points: points.join(" "), fill: toCss(area.colour), stroke: "var(--back)", "stroke-width": 0.75 }));
     return [...floor];
   });
-  for (const tick of [0, 0.5, 1]) svg.append(
+  for (const tick of [0, 0.5, 1]) svg.prepend(
     svgElement("line", { x1: left, x2: width - right, y1: y(tick * largest), y2: y(tick * largest), stroke: "currentColor", opacity: 0.25 }),
     svgElement("text", { x: left - 6, y: y(tick * largest) + 4, "text-anchor": "end" }, format(timeOptions.shares ? tick : Math.round(tick * largest))));
   svg.append(...periodLabels(xs, height - 6, 110));
@@ -177,7 +177,7 @@ function drawTime(panel) {
   });
   panel.replaceChildren(...[
     element("h2", {}, "Over time"),
-    element("p", { class: "lead" }, `By column “${column}”, per ${every}, ${formatPeriod(0)} to ${formatPeriod(periods.length - 1)}.${missing} Lines are shares of each ${every}'s texts; bands are 95 % intervals: a change within the bands may be chance.`),
+    element("p", { class: "lead" }, `By column “${column}”, per ${every}, ${formatPeriod(0)}${periods.length > 1 ? ` to ${formatPeriod(periods.length - 1)}` : ""}.${missing} Lines are shares of each ${every}'s texts; bands are 95 % intervals: a change within the bands may be chance.`),
     correctionsNote(),
     element("h3", {}, "All texts"),
     timeToggle("shares", "as shares"),

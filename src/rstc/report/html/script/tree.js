@@ -83,7 +83,7 @@ function selectNode(node) {
 }
 
 function treeFigure(roots, width) {
-  const isNarrow = width < 600, line = 24, names = isNarrow ? 150 : 300, bars = isNarrow ? 44 : 110, left = names + bars + 14, right = 14;
+  const isNarrow = width < 600, line = 24, names = isNarrow ? 150 : 300, bars = isNarrow ? 36 : 100, sizes = isNarrow ? 0 : 42, left = names + bars + sizes + 10, right = 14;
   const visible = [], rowOf = new Map();
   const visit = (node, level) => {
     node.level = level;
@@ -117,7 +117,7 @@ function treeFigure(roots, width) {
         svgElement("rect", { x: 0, y: middle - line / 2, width: left, height: line, class: "row" }),
         svgElement("text", { x: names - 8, y: middle + 4, "text-anchor": "end" }, label),
         svgElement("rect", { x: names, y: middle - 7, width: barWidth, height: 14, fill: colour === "currentColor" ? toCss(GREY) : colour, class: "bar" }),
-        svgElement("text", { x: names + bars + 6, y: middle + 4, class: "size", "text-anchor": "end" }, isNarrow ? "" : formatCount(size)));
+        svgElement("text", { x: names + barWidth + 5, y: middle + 4, class: "size" }, isNarrow ? "" : formatCount(size)));
       parts.filter(([one]) => one === node).forEach(([, part], i) => {
         const at_ = middle + line / 2 + 16 * i + 8;
         element_.append(

@@ -2,7 +2,7 @@
 // can be zoomed, recall and precision of each class, and the calibration of the confidence.
 
 const truthOptions = { cell: null, order: "matrix", sorting: { by: "texts", descending: true } };
-const MAX_CONFUSIONS = 15; // sentences that are shown at once
+const MAX_CONFUSIONS = 10; // sentences that are shown at once
 const MIN_CELL = 6, MAX_CELL = 40; // pixels
 const MAX_CANVAS = 8192; // device pixels at each side
 
@@ -193,7 +193,7 @@ function classTable() {
 
 function drawTruth(panel) {
   const { acc, nmi, ari, column, classes, clusters } = content.truth, confusions = listConfusions();
-  const more = confusions.slice(MAX_CONFUSIONS, MAX_CONFUSIONS * 4);
+  const more = confusions.slice(MAX_CONFUSIONS, MAX_CONFUSIONS * 5);
   panel.replaceChildren(...[
     element("h2", {}, "Comparison with the true classes"),
     element("p", { class: "lead" }, `ACC ${formatPercent(acc)}, NMI ${formatPercent(nmi)}, ARI ${formatPercent(ari)}, for the clusters without corrections: ${formatCount(classes.length)} classes of column “${column}”, ${formatCount(clusters.length)} clusters.`),
