@@ -260,6 +260,13 @@ def test_named_levels_set_the_grouping(page: Any, parts: dict[str, Any]) -> None
     find(page, "#grouping [data-level=fine]").click()
     assert len(all_of(page, "#clusters li")) == sum(bool(group["rows"]) for group in parts["levels"][2]["groups"])
     assert sum(int(count) for count in texts(page, "#clusters .count")) == N_TEXTS
+    find(page, "#tab-tree").click()
+    part = find(page, "[role=treeitem][data-node^=part-]")
+    part.click()
+    name = part.get_attribute("aria-label").split(":")[0]
+    assert find(page, "#tree-selection strong").text == name
+    find(page, "#tree-selection [data-key=tree-map]").click()
+    assert find(page, "#detail h2").text == name
     find(page, "#grouping [data-level=medium]").click()
     assert len(all_of(page, "#clusters li")) == 12
 

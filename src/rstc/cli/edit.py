@@ -25,9 +25,8 @@ def explore(
 ) -> None:
     """Correct a run in the browser: rename, merge and split clusters, move texts, mark noise, undo.
 
-    Every correction is saved to DIR/edits.json at once; the button Apply of the page, or `rstc apply`, writes them to
-    the clusters and the model. The
-    printed address contains a token: whoever has it can edit. Ctrl-C stops the server.
+    Every correction is saved to DIR/edits.json at once; the page's button Apply, or `rstc apply`, writes them to the
+    clusters and the model. The printed address contains a token: whoever has it can edit. Ctrl-C stops the server.
 
     Example:
 
@@ -55,6 +54,8 @@ def explore(
         except KeyboardInterrupt:
             pass
         finally:
+            if session.is_applying:
+                notes.print("waiting until the corrections are applied")
             session.close()
     n_edits = len(session.run.log.edits)
     advice = f"`rstc apply {folder}` writes them to the clusters and the model"

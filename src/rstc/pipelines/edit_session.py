@@ -84,14 +84,14 @@ class EditSession:
     def state(self) -> dict[str, Any]:
         """Return the corrected state: the texts that changed their cluster, all clusters, and the number of edits."""
         with self._lock:
-            if not self._is_applying() and read_log(self.folder) != self.run.log:  # by another process: `rstc names`
+            if not self.is_applying and read_log(self.folder) != self.run.log:  # by another process: `rstc names`
                 self.run = CorrectedRun(self.run.summary, self.run.points, read_log(self.folder), self.folder)
             return self._state()
 
     def correct(self, edit: Edit) -> dict[str, Any]:
         """Make a correction, or undo the last one, and save it; return the state after it."""
         with self._lock:
-            if self._is_applying():
+            if self.is_applying:
                 raise InputError("the corrections are being applied; correct further when that is done")
             run = self.run.copy()
             if edit.get("do") == "undo":
@@ -109,9 +109,9 @@ class EditSession:
         return thread
 
     def apply(self) -> ApplyProgress:
-        """Begin to apply the corrections in the background, as `rstc apply` does; `apply_progress` tells how far it is."""
+        """Begin to apply the corrections in the background, as `rstc apply` does; return the progress."""
         with self._lock:
-            if self._is_applying():
+            if self.is_applying:
                 raise InputError("the corrections are already being applied")
             if not self._can_apply():
                 raise InputError("there is no correction to apply")
@@ -146,7 +146,9 @@ class EditSession:
         """Return whether applying changes anything: there are corrections, or applied ones that were undone."""
         return bool(self.run.log.edits) or (self.folder / ORIGINAL_MODEL).is_dir()
 
-    def _is_applying(self) -> bool:
+    @property
+    def is_applying(self) -> bool:
+        """Whether corrections are being applied."""
         return self.apply_progress.status == "running"
 
     def _apply(self) -> None:
@@ -173,7 +175,7 @@ class EditSession:
 
     def _load(self) -> None:
         try:
-            from sklearn.cluster import KMeans  # noqa: F401 (imported for the first split)
+            import sklearn.cluster  # noqa: F401 (for the first split)
 
             self.run.load_for_corrections()
             if self.run.embeddings is None:
@@ -195,8 +197,10 @@ class EditSession:
         if not np.ptp(U, axis=0).any():
             raise InputError(f"cluster {cluster} cannot be split: its texts all have the same embedding")
         from sklearn.cluster import KMeans  # not the k-means of training, which needs torch
+        from threadpoolctl import threadpool_limits
 
-        halves = KMeans(2, n_init=SPLIT_STARTS, random_state=0).fit_predict(U)
+        with threadpool_limits(1):  # threads of so small products mostly wait for each other
+            halves = KMeans(2, n_init=SPLIT_STARTS, random_state=0).fit_predict(U)
         leaving = rows[halves == np.bincount(halves, minlength=2).argmin()]
         return {**edit, "rows": leaving.tolist(), "name": self.run.suggest_name(leaving)}
 

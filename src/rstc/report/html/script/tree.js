@@ -21,7 +21,7 @@ function buildTree() {
   return roots; // the tree, and clusters that are not in it because they were split off
 }
 
-const sizeOfNode = (node) => node.leaves.reduce((sum, id) => sum + sizeOf(id), 0);
+const sizeOfNode = (node) => node.part?.rows.length ?? node.leaves.reduce((sum, id) => sum + sizeOf(id), 0);
 
 function listNodes(roots) {
   const all = [], visit = (node) => { all.push(node); node.children.forEach(visit); };
@@ -39,17 +39,20 @@ function chooseFolded(roots) {
 
 // A node's name: that of the group with just these clusters, else that of the largest cluster.
 function nameOfNode(node) {
+  if (node.part) return node.part.name;
   if (node.leaves.length === 1) return clusterName(node.leaves[0]);
   return nameGroup(node.leaves);
 }
 
 function rowsOfNode(node) {
+  if (node.part) return node.part.rows;
   const members = new Set(node.leaves), rows = [];
   for (let row = 0; row < N; row++) if (members.has(state.cluster[row])) rows.push(row);
   return rows;
 }
 
 function describeNode(node) {
+  if (node.part) return [node.part.name, formatTexts(node.part.rows.length), `part of ${clusterName(node.leaves[0])}`];
   const members = [...node.leaves].sort(bySize), shown = members.slice(0, 12).map((id) => `${clusterName(id)} (${formatCount(sizeOf(id))})`);
   if (node.leaves.length === 1) {
     const parts = partsOf(node.leaves[0]).map((part) => `${part.name} (${formatCount(part.rows.length)})`);
@@ -78,6 +81,7 @@ function toggleNode(node) {
 
 function selectNode(node) {
   treeState.current = node.key;
+  if (node.part) return select(node.part.id);
   if (node.leaves.length === 1 && !isPartitioned(node.leaves[0]) && shownCluster(node.leaves[0]) === node.leaves[0]) return select(node.leaves[0]);
   showRows(rowsOfNode(node), nameOfNode(node));
 }
@@ -118,14 +122,18 @@ function treeFigure(roots, width) {
         svgElement("text", { x: names - 8, y: middle + 4, "text-anchor": "end" }, label),
         svgElement("rect", { x: names, y: middle - 7, width: barWidth, height: 14, fill: colour === "currentColor" ? toCss(GREY) : colour, class: "bar" }),
         svgElement("text", { x: names + barWidth + 5, y: middle + 4, class: "size" }, isNarrow ? "" : formatCount(size)));
-      parts.filter(([one]) => one === node).forEach(([, part], i) => {
-        const at_ = middle + line / 2 + 16 * i + 8;
-        element_.append(
-          svgElement("text", { x: names - 8, y: at_ + 4, "text-anchor": "end", class: "part" }, shorten(part.name, isNarrow ? 18 : 38)),
-          svgElement("rect", { x: names, y: at_ - 5, width: Math.max(2, (part.rows.length / largestSize) * bars), height: 10, fill: toCss(colourOf(part.id)), class: "bar" }));
-      });
       if (node.children.length) svg.append(svgElement("polygon", { points: `${left},${middle} ${at},${middle - 6} ${at},${middle + 6}`, fill: colour, opacity: 0.5 }));
       svg.append(element_);
+      parts.filter(([one]) => one === node).forEach(([, part], i) => {
+        const at_ = middle + line / 2 + 16 * i + 8;
+        const partNode = { key: `part-${part.id}`, leaves: node.leaves, part, distance: 0, children: [], parent: node };
+        const created = svgElement("g", { role: "treeitem", tabindex: -1, "data-key": "node-" + partNode.key, "data-node": partNode.key, "aria-level": node.level + 1, "aria-selected": String(treeState.current === partNode.key), "aria-label": `${part.name}: ${formatTexts(part.rows.length)}` },
+          svgElement("rect", { x: 0, y: at_ - 8, width: left, height: 16, class: "row" }),
+          svgElement("text", { x: names - 8, y: at_ + 4, "text-anchor": "end", class: "part" }, shorten(part.name, isNarrow ? 18 : 38)),
+          svgElement("rect", { x: names, y: at_ - 5, width: Math.max(2, (part.rows.length / largestSize) * bars), height: 10, fill: toCss(colourOf(part.id)), class: "bar" }));
+        drawn.push([partNode, created]);
+        svg.append(created);
+      });
       return middle;
     }
     const place = drawn.length - 1, ys = node.children.map(draw), middle = (ys[0] + ys[1]) / 2;
@@ -186,7 +194,8 @@ function addTreeKeys(svg, drawn) {
 
 // What was clicked, with what can be done with it.
 function treeSelection(roots) {
-  const node = listNodes(roots).find((one) => one.key === treeState.current);
+  const part = [...(state.grouping?.groups.values() ?? [])].find((group) => group.rows && `part-${group.id}` === treeState.current);
+  const node = part ? { key: treeState.current, leaves: part.clusters, part, children: [] } : listNodes(roots).find((one) => one.key === treeState.current);
   if (!node) return element("p", { class: "meta" }, "Click a name or a branch point to highlight its texts on the map; a double click folds a branch.");
   const members = node.leaves.length > 1 ? `${formatCount(node.leaves.length)} clusters, ` : "";
   const button = (label, action, onclick) => element("button", { type: "button", "data-key": "tree-" + action, onclick }, label);
