@@ -115,6 +115,7 @@ class EditSession:
                 raise InputError("the corrections are already being applied")
             if not self._can_apply():
                 raise InputError("there is no correction to apply")
+            _ = self.run.embeddings  # read before the folder is replaced
             self.apply_progress = ApplyProgress("running")
             self._applying = threading.Thread(target=self._apply, daemon=True)
             self._applying.start()
