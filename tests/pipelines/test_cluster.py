@@ -30,6 +30,7 @@ def run(tickets: Path, quick: Quick, tmp_path: Path) -> Path:
 def test_run_folder_holds_clusters_summary_page_and_model(run: Path, tickets: Path) -> None:
     assert sorted(path.name for path in run.iterdir()) == [
         "clusters.csv",
+        "embeddings.npy",
         "model",
         "points.parquet",
         "report.html",

@@ -26,8 +26,8 @@ def explore(
 ) -> None:
     """Correct a run in the browser: rename, merge and split clusters, move texts, mark noise, undo.
 
-    Every correction is saved to DIR/edits.json at once; `rstc apply` writes them to the clusters and the model. The
-    printed address contains a token: whoever has it can edit. Ctrl-C stops the server.
+    Every correction is saved to DIR/edits.json at once; the page's button Apply, or `rstc apply`, writes them to the
+    clusters and the model. The printed address contains a token: whoever has it can edit. Ctrl-C stops the server.
 
     Example:
 
@@ -42,6 +42,7 @@ def explore(
     from rstc.runtime.signals import StopHandler
 
     session = EditSession(folder)
+    session.load()
     with ExploreServer(session, host, port) as server:
         if host != LOOPBACK:
             notes.print("note: other machines can reach this address, and the connection is not encrypted")
@@ -54,6 +55,8 @@ def explore(
         except KeyboardInterrupt:
             pass
         finally:
+            if session.is_applying:
+                notes.print("waiting until the corrections are applied")
             session.close()
     n_edits = len(session.run.log.edits)
     advice = f"`rstc apply {folder}` writes them to the clusters and the model"

@@ -42,6 +42,7 @@ from rstc.results.run_folder import (
     read_unfinished,
     remove_run_leftovers,
     write_clusters,
+    write_embeddings,
     write_points,
     write_summary,
     write_unfinished,
@@ -362,6 +363,7 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
         points = replace(unfinished.points, layout=compute_layout(unfinished.E))
     with progress.stage("write"):
         write_points(folder, points)
+        write_embeddings(folder, unfinished.E)
         # Written last but for the page, so that it holds the time spent on the map.
         summary, elapsed = read_summary(folder), progress.elapsed()
         seconds = {stage: spent for stage, spent in summary.seconds.items() if stage != "write"}

@@ -27,7 +27,7 @@ from rstc.results.edits import (
 )
 from rstc.results.levels import ShownLevel, find_level_edits, relate_levels
 from rstc.results.naming import is_found_name, name_clusters
-from rstc.results.run_folder import Points, read_points, read_summary
+from rstc.results.run_folder import Points, read_embeddings, read_points, read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class CorrectedRun:
         The texts of the run.
     log : EditLog, optional
         The corrections.
+    folder : Path, optional
+        The run folder, from which the embeddings of the texts are read if they are needed.
 
     Attributes
     ----------
@@ -56,8 +58,10 @@ class CorrectedRun:
         The clusters and their names after the corrections.
     """
 
-    def __init__(self, summary: Summary, points: Points, log: EditLog | None = None) -> None:
-        self.summary, self.points = summary, points
+    def __init__(
+        self, summary: Summary, points: Points, log: EditLog | None = None, folder: Path | None = None
+    ) -> None:
+        self.summary, self.points, self._folder = summary, points, folder
         self.log = self._saved_log = log or EditLog()
         names = {entry.cluster: entry.name for entry in summary.clusters}
         # The number of an empty cluster is in use as well: the model may still predict it.
@@ -73,7 +77,7 @@ class CorrectedRun:
                 f"the texts in {folder} are not those of its summary: "
                 f"there are {len(points.texts)}, the summary has {summary.input.n_shown}"
             )
-        return cls(summary, points, read_log(folder))
+        return cls(summary, points, read_log(folder), folder)
 
     def check_complete(self) -> None:
         """Raise InputError if the folder holds only a sample of the texts, which cannot be corrected."""
@@ -151,9 +155,10 @@ class CorrectedRun:
     def entries(self) -> list[ClusterEntry]:
         """Return the clusters after the corrections.
 
-        Of a cluster that corrections changed, the size and the keywords are computed again; the quotes and the nearest
-        clusters are those of the clusters that its texts come from; the confidence is the mean of the texts that kept
-        their cluster; the estimated share is None unless the cluster consists of whole clusters of the run.
+        Of a cluster that corrections changed, the size, the keywords and the typical texts are computed again; the
+        doubtful texts and the nearest clusters are those of the clusters that its texts come from; the confidence is
+        the mean of the texts that kept their cluster; the estimated share is None unless the cluster consists of whole
+        clusters of the run.
         """
         if not self.changed.any():
             names, sentences = self.state.names, self.state.descriptions
@@ -187,7 +192,6 @@ class CorrectedRun:
         sources = [self._original_entries[source] for source in np.unique(original[original >= 0]).tolist()]
         is_union = (original >= 0).all() and len(members) == sum(entry.size for entry in sources)
         confidence = self.points.confidence[members[original == cluster]]
-        typical = [row for entry in sources for row in entry.typical_rows]
         doubtful = [row for entry in sources for row in entry.doubtful_rows]
         near = dict.fromkeys(successors.get(other) for entry in sources for other in entry.near)
         description = ClusterDescription(
@@ -195,7 +199,7 @@ class CorrectedRun:
             size=len(members),
             confidence=float(confidence.mean()) if len(confidence) else None,
             keywords=keywords or [],
-            typical=[row for row in typical if self.clusters[row] == cluster],
+            typical=self.choose_typical(members),
             doubtful=[row for row in doubtful if self.clusters[row] == cluster],
             near=[other for other in near if other is not None and other != cluster],
         )
@@ -211,6 +215,42 @@ class CorrectedRun:
             sentence=self.state.descriptions.get(cluster),
         )
         return entry if keywords is not None else replace(entry, keywords=self._original_entries[cluster].keywords)
+
+    def choose_typical(self, members: NDArray[np.int64], n_texts: int = 5) -> list[int]:
+        """Return the typical texts of a group of texts, most typical first.
+
+        They are those nearest to the group's centre if the run folder holds embeddings, and otherwise the typical texts
+        of the clusters of the run that are in the group, then the most confident texts.
+        """
+        from rstc.results.describe import find_typical  # imports scikit-learn
+
+        sources = np.unique(self.points.clusters[members]).tolist()
+        if len(sources) == 1 and sources[0] in self._original_entries:
+            original = self._original_entries[sources[0]]
+            if original.size == len(members):  # unchanged
+                return original.typical_rows
+        if self.embeddings is not None:
+            return find_typical(self.points.texts, members, self.embeddings[members].astype(np.float32), n_texts)
+        typical = [self._original_entries[source].typical_rows for source in sources if source >= 0]
+        by_rank = [row for rows in zip_longest(*typical) for row in rows if row is not None]  # each source in turn
+        in_group = np.isin(by_rank, members).tolist()
+        first = [row for row, is_in in zip(by_rank, in_group, strict=True) if is_in]
+        confident = members[np.argsort(-self.points.confidence[members], kind="stable")].tolist()
+        rows: dict[str, int] = {}
+        for row in chain(first, confident):
+            rows.setdefault(self.points.texts[row], row)
+            if len(rows) == n_texts:
+                break
+        return list(rows.values())[:n_texts]
+
+    @cached_property
+    def embeddings(self) -> NDArray[np.float16] | None:
+        """The embeddings of the texts at unit length, (N, D); None for a run that keeps none."""
+        return read_embeddings(self._folder, len(self.points.texts)) if self._folder else None
+
+    def load_for_corrections(self) -> None:
+        """Load what corrections need besides the texts, so that the first of them does not wait for it."""
+        _ = self._phrases, self.embeddings
 
     def _keep_reliability(
         self, cluster: int, members: NDArray[np.int64], successors: dict[int, int | None]
@@ -284,21 +324,6 @@ class CorrectedRun:
         present = set(np.unique(clusters).tolist()) - set(numbers)
         taken = [name for cluster, name in self.state.names.items() if cluster in present]
         return name_clusters(descriptions, self.points.texts, taken=taken)
-
-    def choose_typical(self, members: NDArray[np.int64], n_texts: int = 5) -> list[int]:
-        """Return rows of distinct texts of a group to show: the typical ones in it, then the most confident."""
-        sources = np.unique(self.points.clusters[members]).tolist()
-        typical = [self._original_entries[source].typical_rows for source in sources if source >= 0]
-        by_rank = [row for rows in zip_longest(*typical) for row in rows if row is not None]  # each source in turn
-        in_group = np.isin(by_rank, members).tolist()
-        first = [row for row, is_in in zip(by_rank, in_group, strict=True) if is_in]
-        confident = members[np.argsort(-self.points.confidence[members], kind="stable")].tolist()
-        rows: dict[str, int] = {}
-        for row in chain(first, confident):
-            rows.setdefault(self.points.texts[row], row)
-            if len(rows) == n_texts:
-                break
-        return list(rows.values())[:n_texts]
 
     def find_successor(self, cluster: int) -> int | None:
         """Return the cluster that holds most texts of a cluster of the run after the corrections; None if none does."""

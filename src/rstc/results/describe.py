@@ -86,7 +86,7 @@ def describe(
     for i, rows in enumerate(members):
         U = normalize(E[rows])
         centres[i] = U.mean(0)
-        typical.append(_take_distinct(texts, rows[np.argsort(-(U @ centres[i]), kind="stable")], n_texts))
+        typical.append(find_typical(texts, rows, U, n_texts))
     near = clusters[_nearest_centres(centres)]
     return [
         ClusterDescription(
@@ -100,6 +100,28 @@ def describe(
         )
         for i, rows in enumerate(members)
     ]
+
+
+def find_typical(texts: Sequence[str], rows: NDArray[np.int64], U: Matrix, n_texts: int = N_QUOTES) -> list[int]:
+    """Find the typical texts of a cluster: distinct texts, those nearest to its centre first.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        All texts.
+    rows : array of int, shape (n,)
+        The texts of the cluster.
+    U : array of float, shape (n, D)
+        The embeddings of these texts, at unit length.
+    n_texts : int
+        Maximum number of typical texts.
+
+    Returns
+    -------
+    list of int
+        Rows of texts.
+    """
+    return _take_distinct(texts, rows[np.argsort(-(U @ U.mean(0)), kind="stable")], n_texts)
 
 
 def _nearest_centres(centres: Matrix) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@
 clusters.<format>   the rows of the input with their clusters (`rstc.io.columns.CLUSTER_COLUMNS`), in its format
 summary.json        input, clusters and settings (`rstc.results.summary.Summary`)
 points.parquet      each text with its cluster as the run found it, and its position on the map (`Points`)
+embeddings.npy      the embeddings of these texts in half precision, which a cluster is split by without the model
 report.html         the result as a page
 model/              the trained model
 edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 CLUSTERS = "clusters"
 SUMMARY = "summary.json"
 POINTS = "points.parquet"
+TEXT_EMBEDDINGS = "embeddings.npy"
 REPORT = "report.html"
 MODEL = "model"
 ORIGINAL_MODEL = "model-found"
@@ -55,6 +57,7 @@ RUN_FILES = frozenset(
     {
         SUMMARY,
         POINTS,
+        TEXT_EMBEDDINGS,
         REPORT,
         MODEL,
         ORIGINAL_MODEL,
@@ -150,7 +153,7 @@ def check_target(out: Path, overwrite: bool) -> None:
 
 def remove_run_leftovers(folder: Path) -> None:
     """Remove the temporary files that a killed process left in a run folder."""
-    for name in (SUMMARY, POINTS, REPORT):
+    for name in (SUMMARY, POINTS, TEXT_EMBEDDINGS, REPORT):
         remove_leftovers(folder / name)
 
 
@@ -257,6 +260,24 @@ def read_points(folder: Path) -> Points:
         raise InputError(f"there is no {path}; cluster the file again") from None
     except (ValueError, KeyError, OSError) as error:
         raise InputError(f"{path} does not hold the texts of a run") from error
+
+
+def write_embeddings(folder: Path, E: NDArray[np.floating]) -> None:
+    """Write embeddings.npy: the embeddings (N, D) of the texts at unit length, in half precision."""
+    lengths = np.linalg.norm(E, axis=1, keepdims=True)
+    U = np.asarray(E / np.maximum(lengths, np.finfo(np.float32).tiny), dtype=np.float16)
+    with replace_file(folder / TEXT_EMBEDDINGS) as temporary, temporary.open("wb") as file:
+        np.save(file, U, allow_pickle=False)
+
+
+def read_embeddings(folder: Path, n_texts: int) -> NDArray[np.float16] | None:
+    """Read embeddings.npy, (N, D); None if the run has none for each of its N texts, as runs of earlier versions."""
+    try:
+        U = np.load(folder / TEXT_EMBEDDINGS, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    fits = isinstance(U, np.ndarray) and U.dtype == np.float16 and U.ndim == 2 and len(U) == n_texts
+    return U if fits and np.isfinite(U).all() else None
 
 
 def is_unfinished(folder: Path) -> bool:

@@ -28,18 +28,27 @@ MAX_TEXT_LENGTH = 20_000  # characters of a text that the page holds
 # Codes in the packed arrays; script/data.js has the same.
 PACKED_NO_CLUSTER = 2**32 - 1  # uint32: the text has no cluster
 PACKED_NO_CONFIDENCE = 255  # uint8: the text was corrected
+STYLES = ("page", "tabs")
 SCRIPTS = (
     "data",
     "colours",
     "dom",
     "state",
+    "grouping",
     "map",
     "list",
     "edit",
     "detail",
     "search",
-    "count",
+    "tabs",
     "charts",
+    "count",
+    "time",
+    "groups",
+    "tree",
+    "truth",
+    "made",
+    "print",
     "exports",
     "main",
 )
@@ -62,7 +71,7 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
     """
     from jinja2 import Environment, StrictUndefined
 
-    style = _read_asset("page.css")
+    style = "\n".join(_read_asset(f"{name}.css") for name in STYLES)
     script = '(() => {\n"use strict";\n' + "\n".join(_read_asset(f"script/{name}.js") for name in SCRIPTS) + "\n})();\n"
     content = build_page_content(run) | {"block_texts": BLOCK_TEXTS, "editing": editing}
     points, clusters = run.points, run.clusters

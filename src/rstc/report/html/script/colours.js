@@ -2,13 +2,13 @@
 
 const { hues: HUES, shades: SHADES } = content.colours;
 const GREY = parseColour(content.colours.grey);
-const COLOURS = HUES.length * SHADES.length;
 
 function parseColour(hex) {
   return [1, 3, 5].map((start) => parseInt(hex.slice(start, start + 2), 16));
 }
 
 function colourOf(cluster) {
+  if (groupOf(cluster)) return groupColour(groupOf(cluster));
   if (cluster === NO_CLUSTER || cluster < 0) return GREY;
   const shade = SHADES[Math.floor(cluster / HUES.length) % SHADES.length];
   return parseColour(HUES[cluster % HUES.length]).map((channel) =>

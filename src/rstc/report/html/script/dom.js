@@ -21,6 +21,7 @@ const byId = (id) => document.getElementById(id);
 const formatPercent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(1) + " %");
 const formatCount = (number) => number.toLocaleString("en");
 const formatTexts = (number) => `${formatCount(number)} text${number === 1 ? "" : "s"}`;
+const shorten = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
 
 function colourDot(cluster) {
   const created = element("span", { class: "dot", "aria-hidden": "true" });

@@ -1,8 +1,8 @@
 // The list of clusters, for mouse and keyboard.
 
 function clusterSizes() {
-  const sizes = new Map([...state.clusters.keys()].map((id) => [id, 0]));
-  for (let row = 0; row < N; row++) sizes.set(state.cluster[row], (sizes.get(state.cluster[row]) ?? 0) + 1);
+  const sizes = new Map([...state.clusters.keys()].map((id) => [shownCluster(id), 0]));
+  for (const id of shownClusters()) sizes.set(id, (sizes.get(id) ?? 0) + 1);
   return sizes;
 }
 
@@ -15,7 +15,7 @@ function drawList() {
     confidence: (a, b) => (confidence.get(a) ?? 2) - (confidence.get(b) ?? 2),
     stability: (a, b) => stabilityOf(a) - stabilityOf(b) || a - b,
   }[order];
-  byId("facts").textContent = `${formatCount(N)} texts in ${formatCount(ids.filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
+  byId("facts").textContent = `${formatCount(N)} texts in ${formatCount([...new Set(state.cluster)].filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
   const items = ids.sort(compare).map((id) =>
     element("li", { role: "option", id: "cluster-" + id, "data-id": id, "aria-selected": String(id === state.selected), onclick: () => { select(id === state.selected ? null : id); scrollToTexts(); } },
       colourDot(id), element("span", { class: "name" }, clusterName(id)), stabilityMark(id), element("span", { class: "count" }, formatCount(sizes.get(id)))));
@@ -51,12 +51,12 @@ function showReliability() {
 
 // The mean confidence of each cluster from 0 to 1; a cluster of corrected texts only has none.
 function meanConfidences() {
-  const totals = new Map();
+  const totals = new Map(), shown = shownClusters();
   for (let row = 0; row < N; row++) {
     const confidence = confidenceOf(row);
     if (confidence === null) continue;
-    const [total, n] = totals.get(state.cluster[row]) ?? [0, 0];
-    totals.set(state.cluster[row], [total + confidence, n + 1]);
+    const [total, n] = totals.get(shown[row]) ?? [0, 0];
+    totals.set(shown[row], [total + confidence, n + 1]);
   }
   return new Map([...totals].map(([cluster, [total, n]]) => [cluster, total / n / 100]));
 }

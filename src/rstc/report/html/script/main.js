@@ -6,6 +6,7 @@ function startTheme() {
   byId("theme").addEventListener("click", () => {
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
     redraw();
+    if (openPanel !== "map") redrawPanel();
   });
 }
 
@@ -15,7 +16,9 @@ startTabs();
 startList();
 startDetail();
 startMap();
+startGrouping();
 startSearch();
 startExport();
+startPrint();
 startEditing();
 document.documentElement.dataset.ready = "true";

@@ -45,15 +45,14 @@ function highlightedRows() {
   if (state.rows === null && state.selected === null) return (highlighted = null);
   highlighted = new Uint8Array(N);
   if (state.rows) for (const row of state.rows) highlighted[row] = 1;
-  else for (let row = 0; row < N; row++) highlighted[row] = state.cluster[row] === state.selected ? 1 : 0;
+  else for (const row of rowsOf(state.selected)) highlighted[row] = 1;
   return highlighted;
 }
 
-// Colours as 32-bit pixels, the last one for texts without cluster.
+// Colours of the shown clusters as 32-bit pixels.
 const OPAQUE = 235, FAINT = 64; // of 255
 function pixelColours(opacity) {
-  const all = [...Array.from({ length: COLOURS }, (_, i) => colourOf(i)), GREY];
-  return Uint32Array.from(all, ([r, g, b]) => ((opacity << 24) | (b << 16) | (g << 8) | r) >>> 0);
+  return Uint32Array.from(shownIndex().ids.map(colourOf), ([r, g, b]) => ((opacity << 24) | (b << 16) | (g << 8) | r) >>> 0);
 }
 
 // The number of empty pixels at either end of each row of a disc.
@@ -75,14 +74,14 @@ function drawMap() {
   const diameter = Math.round(pointWidth), margins = discMargins(diameter), marks = highlightedRows();
   // The loop runs for hundreds of thousands of points: whatever does not depend on the point is computed before it.
   const s = mapScale() * ratio, left0 = W / 2 - (32768 + map.left) * s - diameter / 2, top0 = H / 2 - (32768 + map.top) * s - diameter / 2;
-  const { x, y } = points, { cluster } = state;
+  const { x, y } = points, { ofRow } = shownIndex();
   for (const mark of marks ? [0, 1] : [1]) {
     const colours = pixelColours(marks && !mark ? FAINT : OPAQUE);
     for (let row = 0; row < N; row++) {
       if (marks && marks[row] !== mark) continue;
       const left = Math.round(x[row] * s + left0), top = Math.round(y[row] * s + top0);
       if (left < 0 || top < 0 || left + diameter >= W || top + diameter >= H) continue;
-      const colour = colours[cluster[row] === NO_CLUSTER ? COLOURS : cluster[row] % COLOURS];
+      const colour = colours[ofRow[row]];
       for (let j = 0; j < diameter; j++) {
         const start = (top + j) * W + left, end = start + diameter - margins[j];
         for (let pixel = start + margins[j]; pixel < end; pixel++) pixels[pixel] = colour;
@@ -97,9 +96,9 @@ function drawMap() {
 
 // The position of each cluster's name: the median of its points, which outliers do not move.
 function namePositions() {
-  const members = new Map();
+  const members = new Map(), shown = shownClusters();
   for (let row = 0; row < N; row++) {
-    const cluster = state.cluster[row];
+    const cluster = shown[row];
     if (cluster === NO_CLUSTER) continue;
     if (!members.has(cluster)) members.set(cluster, []);
     members.get(cluster).push(row);
@@ -206,7 +205,7 @@ function showTip(row, px, py) {
   tip.hidden = row < 0;
   if (row < 0) return;
   const text = textOf(row);
-  tip.replaceChildren(element("strong", {}, clusterName(state.cluster[row])), element("div", {}, text.length > 240 ? text.slice(0, 239) + "…" : text));
+  tip.replaceChildren(element("strong", {}, clusterName(shownClusters()[row])), element("div", {}, text.length > 240 ? text.slice(0, 239) + "…" : text));
   const { width, height } = canvasSize();
   tip.style.left = Math.min(px + 12, width - tip.offsetWidth - 4) + "px";
   tip.style.top = Math.min(py + 12, height - tip.offsetHeight - 4) + "px";

@@ -8,6 +8,7 @@ const state = {
   rows: null, // texts from the lasso, the search or a click
   about: "", // the heading of these texts
   query: "",
+  edits: 0, // the number of corrections in an editing session
 };
 
 const listeners = [];
@@ -21,7 +22,7 @@ function notify() {
 }
 
 function clusterName(cluster) {
-  return cluster === NO_CLUSTER ? "noise" : state.clusters.get(cluster)?.name ?? `cluster ${cluster}`;
+  return cluster === NO_CLUSTER ? "noise" : (groupOf(cluster) ?? state.clusters.get(cluster))?.name ?? `cluster ${cluster}`;
 }
 
 // The confidence of a text in percent, null if it was corrected.
@@ -37,8 +38,8 @@ function confidenceLevel(percent) {
 }
 
 function rowsOf(cluster) {
-  const rows = [];
-  for (let row = 0; row < N; row++) if (state.cluster[row] === cluster) rows.push(row);
+  const rows = [], shown = groupOf(cluster) ? shownClusters() : state.cluster;
+  for (let row = 0; row < N; row++) if (shown[row] === cluster) rows.push(row);
   return rows;
 }
 
