@@ -368,8 +368,9 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
     def merge_to(self, n_clusters: int) -> RSTC:
         """Return a coarser model without training: the most similar clusters are merged along `hierarchy_`.
 
-        All texts of a cluster stay together. A merged cluster keeps its class (`classes_`) if all its labelled parts
-        have the same one. This model does not change.
+        All texts of a cluster stay together. The clusters of the coarser model are numbered by size again, the largest
+        is 0; `rstc merge`, which corrects a run, keeps the numbers. A merged cluster keeps its class (`classes_`) if
+        all its labelled parts have the same one. This model does not change.
 
         Parameters
         ----------

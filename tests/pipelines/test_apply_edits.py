@@ -118,6 +118,11 @@ def test_merged_run_can_be_undone(run_folder: Path) -> None:
     assert {edit["do"] for edit in read_log(run_folder).edits} <= {"merge", "rename"}
     pairs = set(zip(found.clusters.tolist(), rows["cluster"].tolist(), strict=True))
     assert len(pairs) == 4, "the texts of a cluster stay together"
+    sizes = np.bincount(found.clusters)
+    for kept, parts in pd.Series(range(4)).groupby([dict(pairs)[cluster] for cluster in range(4)]):
+        assert kept == max(parts, key=lambda cluster: sizes[cluster]), "numbers do not change"
+    names = {entry.cluster: entry.name for entry in run.entries()}
+    assert rows["cluster_name"].tolist() == [names[cluster] for cluster in rows["cluster"]]
     model = RSTC.load(run_folder / "model")
     assert model.predict(found.texts).tolist() == rows["cluster"].tolist()
     assert model.hierarchy_.shape == (3, 4)

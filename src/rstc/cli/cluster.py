@@ -128,8 +128,9 @@ def cluster(
 ) -> None:
     """Cluster the texts of a file.
 
-    Writes DIR/clusters.* (the rows of the file with `cluster`, `cluster_name` and `confidence`), DIR/report.html
-    (open it in a browser), DIR/summary.json, DIR/points.parquet and DIR/model/.
+    Writes DIR/clusters.* (the rows of the file with `cluster`, `cluster_name` and `confidence`, in the format of the
+    file), DIR/report.html (open it in a browser), DIR/summary.json, DIR/points.parquet and DIR/model/. Clusters are
+    numbered by size, the largest is 0; corrections and updates do not change the numbers.
 
     An interrupted run resumes from its last checkpoint when the same command is given again.
 

@@ -52,8 +52,9 @@ def apply_edits(folder: Path, listener: Listener | None = None) -> CorrectedRun:
 def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) -> CorrectedRun:
     """Merge the most similar clusters of a run, corrections included, until `n_clusters` are left, and apply it.
 
-    Merges are logged as corrections and can be undone. A merged cluster keeps the number of its largest part, and the
-    name of that part if a user gave it; otherwise it is named by its keywords.
+    Merges are logged as corrections and can be undone. Numbers do not change: a merged cluster keeps the number of its
+    largest part, and those of its other parts are not used any more. It keeps the name of that part if a user gave it;
+    otherwise it is named by its keywords.
 
     Parameters
     ----------
