@@ -42,14 +42,14 @@ def test_merged_cluster_has_texts_keywords_and_share_of_its_parts(run: Corrected
 
 
 def test_merged_cluster_is_named_by_its_new_keywords_and_undone_with_its_merge(run: CorrectedRun) -> None:
-    before = entry_of(run, 0).name
-    run.correct({"do": "merge", "cluster": 1, "into": 0})
-    merged = entry_of(run, 0)
-    assert merged.name != before
+    before = entry_of(run, 3).name
+    run.correct({"do": "merge", "cluster": 0, "into": 3})
+    merged = entry_of(run, 3)
+    assert merged.name != before, "most of its texts come from the larger cluster"
     assert set(merged.name.split(", ")) <= set(merged.keywords)
     assert CorrectedRun(run.summary, run.points, run.log).state.names == run.state.names, "the log holds the name"
     run.undo()
-    assert entry_of(run, 0).name == before
+    assert entry_of(run, 3).name == before
 
 
 def test_merged_cluster_keeps_a_given_name_and_description(run: CorrectedRun) -> None:
