@@ -66,8 +66,13 @@ NOT_ON_THE_WALK = {
         "persistence/model_description.py",
         "persistence/model_card.py",
     ],
-    "names and edits of clusters": [
+    "how keywords are found": [
         "results/language.py",
+        "results/tokens.py",
+        "results/phrases.py",
+        "results/keywords.py",
+    ],
+    "names and edits of clusters": [
         "results/naming.py",
         "results/edits.py",
         "results/corrected_run.py",

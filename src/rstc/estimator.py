@@ -464,6 +464,7 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
             outlier_detector=clusters.outlier_detector,
             confidence_model=result.reliability.confidence_model if result.reliability else None,
             names=previous.names if previous else None,
+            descriptions=previous.descriptions if previous else None,
             n_clusters_search=previous.n_clusters_search if previous else result.cluster_count,
             history=result.history,
             start=result.start,

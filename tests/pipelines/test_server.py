@@ -66,7 +66,8 @@ def test_corrections_are_made_saved_and_undone(server: ExploreServer, run_folder
     assert (status, content["edits"]) == (200, 1)
     assert [cluster["id"] for cluster in content["clusters"]] == [0, 2, 3]
     assert all(cluster == 0 for _, cluster in content["rows"])
-    assert read_log(run_folder).edits == ({"do": "merge", "cluster": 1, "into": 0},)
+    name = content["clusters"][0]["name"]
+    assert read_log(run_folder).edits == ({"do": "merge", "cluster": 1, "into": 0, "name": name},)
     status, content = post_edit(server, {"do": "noise", "rows": [5]})
     assert [5, None] in content["rows"]
     post_edit(server, {"do": "undo"})
@@ -83,7 +84,7 @@ def test_split_separates_two_merged_clusters_again(server: ExploreServer, run_fo
     split_off = set(read_log(run_folder).edits[1]["rows"])
     new = content["clusters"][-1]
     assert new["id"] == 4
-    assert new["name"] == ", ".join(new["keywords"][:3])
+    assert new["name"].split(", ")[0] == new["keywords"][0]
     assert len(split_off & expected) >= 0.8 * len(split_off | expected), "the two merged clusters are separated again"
 
 

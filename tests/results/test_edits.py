@@ -118,3 +118,20 @@ def test_file_that_is_no_log_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / EDITS).write_text(content)
     with pytest.raises(InputError, match="not a log of corrections"):
         read_log(tmp_path)
+
+
+def test_a_rename_may_carry_a_description_which_later_renames_keep() -> None:
+    described = {"do": "rename", "cluster": 1, "name": "money", "description": " Money\nback. "}
+    state = replay_edits(INITIAL, [described, {"do": "rename", "cluster": 1, "name": "refunds"}])
+    assert (state.names[1], state.descriptions, state.named) == ("refunds", {1: "Money back."}, {1})
+    with pytest.raises(InputError, match="a description has 1 to 500 characters, got 501"):
+        apply_edit(INITIAL, {**described, "description": "x" * 501})
+
+
+def test_a_merge_may_name_the_merged_cluster_whose_description_goes() -> None:
+    described = {"do": "rename", "cluster": 1, "name": "money", "description": "Money back."}
+    merge = {"do": "merge", "cluster": 0, "into": 1}
+    kept = replay_edits(INITIAL, [described, merge])
+    assert (kept.names[1], kept.descriptions) == ("money", {1: "Money back."})
+    named = replay_edits(INITIAL, [described, {**merge, "name": INITIAL.names[2]}])
+    assert (named.names[1], named.descriptions, named.named) == (f"{INITIAL.names[2]} (2)", {}, frozenset())

@@ -21,7 +21,7 @@ from rstc.pseudo_labels.outliers import OutlierDetector
 from rstc.representation.head_training import fit_head
 from rstc.representation.heads import NEVER_PREDICTED_LOGIT, ClusteringNetwork, merge_head
 from rstc.representation.network import Network
-from rstc.results.edits import common_label
+from rstc.results.edits import MAX_DESCRIPTION_LENGTH, common_label
 from rstc.results.naming import are_names, fill_names
 from rstc.runtime.device import fork_rng
 
@@ -44,6 +44,8 @@ class FittedModel:
         The known class of each cluster, None for new clusters; None if no labels were given.
     names : list of length C or None
         The name of each cluster, None where it has none; None if the clusters were not named.
+    descriptions : list of length C or None
+        A sentence on what the texts of each cluster are about, None where there is none.
     outlier_detector : OutlierDetector or None
         Detects outliers; None unless `noise` is set.
     confidence_model : ConfidenceModel or None
@@ -88,6 +90,7 @@ class FittedModel:
     preset: str
     random_state: int | None
     names: list[str | None] | None = None
+    descriptions: list[str | None] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -130,11 +133,13 @@ class FittedModel:
         """
         k = int(groups.max()) + 1
         parts = [np.flatnonzero(groups == group) for group in range(k)]
-        classes = names = None
+        classes = names = descriptions = None
         if self.classes is not None:
             classes = [common_label(self.classes[part] for part in members) for members in parts]
         if self.names is not None:
             names = [self.names[members[self.class_distribution[members].argmax()]] for members in parts]
+        if self.descriptions is not None:  # a description of one part says too little about several
+            descriptions = [self.descriptions[members[0]] if len(members) == 1 else None for members in parts]
         return self.with_clusters(
             merge_network_clusters(self.network, groups, k),
             self.class_distribution @ np.eye(k)[groups],
@@ -142,6 +147,7 @@ class FittedModel:
             classes,
             names,
             self.confidence_model and self.confidence_model.merge_clusters(groups),
+            descriptions,
         )
 
     def divide_clusters(
@@ -180,10 +186,11 @@ class FittedModel:
         classes: list[Any] | None,
         names: list[str | None] | None,
         confidence_model: ConfidenceModel | None,
+        descriptions: list[str | None] | None = None,
     ) -> FittedModel:
         """Return this model with other clusters: everything that is stored per cluster changes together."""
         n_clusters = network.cluster_head.n_clusters
-        lists = [class_distribution, *(values for values in (classes, names) if values is not None)]
+        lists = [class_distribution, *(values for values in (classes, names, descriptions) if values is not None)]
         if any(len(values) != n_clusters for values in lists):
             raise ValueError(f"a network of {n_clusters} clusters needs a share, a class and a name for each of them")
         return replace(
@@ -194,6 +201,7 @@ class FittedModel:
             classes=classes,
             names=names,
             confidence_model=confidence_model,
+            descriptions=descriptions,
         )
 
     def to_facts(self) -> dict[str, Any]:
@@ -213,6 +221,7 @@ class FittedModel:
             "text_column": self.text_column,
             "classes": self.classes,
             "names": self.names,
+            **({"descriptions": self.descriptions} if self.descriptions else {}),
         }
 
     @classmethod
@@ -240,6 +249,9 @@ class FittedModel:
         names = facts.get("names")
         if names is not None and not are_names(names, n_clusters):
             raise ValueError("names are a string for each cluster")
+        descriptions = facts.get("descriptions")
+        if descriptions is not None and not are_names(descriptions, n_clusters, MAX_DESCRIPTION_LENGTH):
+            raise ValueError("descriptions are a string for each cluster")
         return cls(
             network=network,
             config=config,
@@ -259,6 +271,7 @@ class FittedModel:
             preset=facts["preset"],
             random_state=facts["random_state"],
             names=names,
+            descriptions=descriptions,
         )
 
 

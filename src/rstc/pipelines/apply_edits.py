@@ -149,7 +149,12 @@ class _RunFiles:
 
         run, folder, model, confidence = self.run, self.folder, self.model, self.run.points.confidence
         if not run.changed.any():  # renames at most: there is nothing to learn
-            model = replace(model, names=[run.state.names.get(cluster) for cluster in range(model.n_clusters)])
+            numbers, sentences = range(model.n_clusters), run.state.descriptions
+            model = replace(
+                model,
+                names=[run.state.names.get(cluster) for cluster in numbers],
+                descriptions=[sentences.get(cluster) for cluster in numbers] if sentences else model.descriptions,
+            )
         else:
             from rstc.pipelines.correct_model import correct_model
             from rstc.pseudo_labels.confidence_model import assess_confidence

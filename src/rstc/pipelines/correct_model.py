@@ -56,6 +56,7 @@ def correct_model(model: FittedModel, E: Tensor, run: CorrectedRun) -> FittedMod
         classes,
         [run.state.names.get(cluster) for cluster in range(n_clusters)],
         model.confidence_model and model.confidence_model.refit_clusters(U[clustered], labels),
+        [run.state.descriptions.get(cluster) for cluster in range(n_clusters)] if run.state.descriptions else None,
     )
 
 

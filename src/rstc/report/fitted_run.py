@@ -120,6 +120,7 @@ def describe_clusters(output: RunOutput, model: ClusteredTexts) -> list[ClusterE
     labels, confidence = output.clusters[output.shown], output.confidence[output.shown]
     descriptions = describe(output.texts, labels, confidence, output.E)
     names = name_clusters(descriptions, output.texts, model.given_names)
+    sentences = model.given_descriptions
     stability = model.reliability_.measure_stability() if model.reliability_ else {}
     sizes = np.bincount(output.clusters[output.clusters != NO_CLUSTER], minlength=model.n_clusters_).tolist()
     return [
@@ -131,6 +132,7 @@ def describe_clusters(output: RunOutput, model: ClusteredTexts) -> list[ClusterE
             label=model.classes_[description.cluster] if model.classes_ else None,
             estimated_share=float(model.class_distribution_[description.cluster]),
             reliability=rate_cluster(stability.get(description.cluster), sizes[description.cluster]),
+            sentence=sentences[description.cluster] if sentences else None,
         )
         for description, name in zip(descriptions, names, strict=True)
     ]

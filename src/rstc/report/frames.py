@@ -17,7 +17,7 @@ from rstc.errors import InputError
 from rstc.io.columns import add_predictions
 from rstc.report.colours import colour_of
 from rstc.results.describe import describe
-from rstc.results.edits import validate_name
+from rstc.results.edits import validate_description, validate_name
 from rstc.results.layout import Layout, compute_layout
 from rstc.results.naming import name_clusters
 from rstc.results.reliability import ClusterReliability, rate_cluster
@@ -71,22 +71,37 @@ class ResultFramesMixin:
         names: list[Any] | None = self._fitted_model.names
         return names or self.classes_
 
-    def rename_clusters(self, names: Mapping[int, str]) -> None:
-        """Name clusters; `update`, `save` and `merge_to` keep the names.
+    @property
+    def given_descriptions(self) -> list[str | None] | None:
+        """The descriptions that clusters have, as given to `rename_clusters` or as a correction."""
+        descriptions: list[str | None] | None = self._fitted_model.descriptions
+        return descriptions
+
+    def rename_clusters(self, names: Mapping[int, str], descriptions: Mapping[int, str] | None = None) -> None:
+        """Name and describe clusters; `update`, `save` and `merge_to` keep the names.
 
         Parameters
         ----------
         names : mapping
             From the number of a cluster to its name; other clusters keep the name that they have.
+        descriptions : mapping, optional
+            From the number of a cluster to a sentence on what its texts are about, shown in `cluster_info_`.
         """
         check_is_fitted(self, "class_distribution_")
-        unknown = [cluster for cluster in names if cluster not in range(len(self.class_distribution_))]
+        described = descriptions or {}
+        unknown = [cluster for cluster in (*names, *described) if cluster not in range(len(self.class_distribution_))]
         if unknown:
             raise InputError(f"there is no cluster {unknown[0]!r}")
         present = self._fitted_model.names or [None] * len(self.class_distribution_)
         validated = {cluster: validate_name(name) for cluster, name in names.items()}
+        sentences = {cluster: validate_description(text) for cluster, text in described.items()}
+        old = self.given_descriptions or [None] * len(present)
         self._fitted_model = replace(
-            self._fitted_model, names=[validated.get(cluster, name) for cluster, name in enumerate(present)]
+            self._fitted_model,
+            names=[validated.get(cluster, name) for cluster, name in enumerate(present)],
+            descriptions=[sentences.get(cluster, text) for cluster, text in enumerate(old)]
+            if sentences
+            else self.given_descriptions,
         )
         self._clear_result_frames()
 
@@ -103,6 +118,7 @@ class ResultFramesMixin:
     def cluster_info_(self) -> pd.DataFrame:
         """One row per cluster: name, size, share, estimated_share, confidence, keywords, typical and doubtful texts.
 
+        With descriptions (`rename_clusters`) also these.
         With repeats also its stability (the share of repeats that find it again), separation, size_low and size_high,
         confused_with (another cluster), and a note in plain words.
         """
@@ -121,7 +137,14 @@ class ResultFramesMixin:
         labels, E = self.labels_[rows], self.embedding_[rows]
         stability = self.reliability_.measure_stability() if self.reliability_ else {}
         frame = build_cluster_frame(
-            texts, labels, self.confidence_[rows], E, self.class_distribution_, self.given_names, stability
+            texts,
+            labels,
+            self.confidence_[rows],
+            E,
+            self.class_distribution_,
+            self.given_names,
+            stability,
+            self.given_descriptions,
         )
         sample = np.random.default_rng(0).permutation(len(rows))[:MAX_POINTS_SHOWN]
         title = f"{type(self).__name__}: {len(texts):,} texts in {len(frame)} clusters"
@@ -147,6 +170,7 @@ def build_cluster_frame(
     b: NDArray[np.float64],
     given_names: Sequence[Any] | None = None,
     stability: Mapping[int, ClusterStability] | None = None,
+    sentences: Sequence[str | None] | None = None,
 ) -> pd.DataFrame:
     """Build a data frame with one row per cluster that holds a text.
 
@@ -166,6 +190,8 @@ def build_cluster_frame(
         A name or None for each cluster number.
     stability : mapping, optional
         Stability of each cluster.
+    sentences : sequence, optional
+        A description or None for each cluster number.
 
     Returns
     -------
@@ -182,6 +208,7 @@ def build_cluster_frame(
             n_texts=len(texts),
             estimated_share=float(b[description.cluster]),
             reliability=rate_cluster((stability or {}).get(description.cluster), description.size),
+            sentence=sentences[description.cluster] if sentences else None,
         )
         for description, name in zip(descriptions, names, strict=True)
     ]
@@ -189,6 +216,7 @@ def build_cluster_frame(
     rows = [
         {
             "name": entry.name,
+            **({"description": entry.description} if sentences else {}),
             "size": entry.size,
             "share": entry.share,
             "estimated_share": entry.estimated_share,

@@ -65,7 +65,12 @@ class CorrectedRun:
         self.log = self._saved_log = log or EditLog()
         names = {entry.cluster: entry.name for entry in summary.clusters}
         # The number of an empty cluster is in use as well: the model may still predict it.
-        self._initial = ClusterState(points.clusters, names, len(summary.class_distribution))
+        self._initial = ClusterState(
+            points.clusters,
+            names,
+            len(summary.class_distribution),
+            descriptions={entry.cluster: entry.description for entry in summary.clusters if entry.description},
+        )
         self.state = replay_edits(self._initial, self.log.edits)
 
     @classmethod

@@ -27,12 +27,12 @@ def fill_names(names: Sequence[str | None] | None, n_clusters: int) -> list[str]
     return [name or f"cluster {cluster}" for cluster, name in enumerate(names or [None] * n_clusters)]
 
 
-def are_names(names: Any, n_clusters: int) -> bool:
+def are_names(names: Any, n_clusters: int, max_length: int = MAX_NAME_LENGTH) -> bool:
     """Return whether a value that was read from a file holds a name or None for each cluster."""
     return (
         isinstance(names, list)
         and len(names) == n_clusters
-        and all(name is None or (isinstance(name, str) and len(name) <= MAX_NAME_LENGTH) for name in names)
+        and all(name is None or (isinstance(name, str) and len(name) <= max_length) for name in names)
     )
 
 

@@ -17,7 +17,7 @@ MAX_PHRASE_WORDS = 3
 MIN_PHRASE_TEXTS = 2  # texts that hold a phrase of several words
 MAX_PHRASES = 100_000  # of several words, the most frequent ones
 MIN_INNER_SHARE = 0.6  # of the occurrences of two words with one between them that a stop word between them has
-MAX_FORMS_READ = 1000  # occurrences of a phrase that its written form is chosen from
+MAX_FORMS_READ = 200  # occurrences of a phrase that its written form is chosen from
 
 
 @dataclass(frozen=True, eq=False)
