@@ -15,6 +15,7 @@ from rstc.estimator import RSTC
 from rstc.io.columns import add_predictions, extract_texts
 from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
+from rstc.results.comparisons import ComparisonRequest
 from rstc.results.describe import describe
 from rstc.results.kept_columns import make_storable
 from rstc.results.naming import name_by_keywords
@@ -78,6 +79,8 @@ class RunOrigin:
         The rows that were added to an earlier run.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the input.
+    comparisons : ComparisonRequest or None
+        What the clusters are compared by.
     """
 
     preset: str
@@ -86,6 +89,7 @@ class RunOrigin:
     resumed_at: int | None = None
     update: UpdateSummary | None = None
     keep_columns: bool = True
+    comparisons: ComparisonRequest | None = None
 
 
 def collect_output(run_input: RunInput, model: RSTC, processes: ProcessGroup) -> RunOutput | None:
