@@ -39,6 +39,7 @@ MAX_NAME = 30  # characters of a cluster's name
 MAX_VALUE = 14  # characters of a group's name
 _BARS = "▁▂▃▄▅▆▇█"
 _MAX_BARS = 40
+_WIDE = 100  # characters of a terminal that all columns fit
 _TREND_STYLES = {
     "new": "bold magenta",
     "growing": "bold green",
@@ -94,7 +95,7 @@ def print_over_time(result: OverTime) -> None:
     """Print the clusters over time: a table of trends, and the strongest findings in sentences."""
     from rstc.cli.display import output
 
-    output.print(over_time_table(result))
+    output.print(over_time_table(result, output.width))
     for note in describe_dates(result):
         output.print(note)
     for sentence in result.list_findings()[:MAX_SENTENCES]:
@@ -133,8 +134,8 @@ def print_comparison_findings(folder: Path) -> None:
     output.print(f"All of them: rstc compare {folder}", soft_wrap=True)
 
 
-def over_time_table(result: OverTime) -> Table:
-    """Return a table of the clusters over time, those that change first, with a sparkline of the shares."""
+def over_time_table(result: OverTime, width: int) -> Table:
+    """Return a table of the clusters over time, those that change first, for a terminal of some width."""
     from rich.table import Table
     from rich.text import Text
 
@@ -151,36 +152,41 @@ def over_time_table(result: OverTime) -> Table:
         caption=f"and {hidden} more clusters" if hidden > 0 else None,
         caption_justify="left",
     )
-    table.add_column("cluster")
-    table.add_column("texts", justify="right")
-    table.add_column("share", justify="right")
+    is_wide = width >= _WIDE
+    left = width - (70 if is_wide else 44)  # of the columns but for the first and the bars
+    step = -(-len(result.periods) // min(_MAX_BARS, max(8, left // 2)))
+    name_length = max(10, min(MAX_NAME, left - -(-len(result.periods) // step)))
+    table.add_column("cluster", no_wrap=True)
+    table.add_column("texts", justify="right", no_wrap=True)
+    if is_wide:
+        table.add_column("share", justify="right", no_wrap=True)
     table.add_column("over time", no_wrap=True)
-    table.add_column("first to last", justify="right", no_wrap=True)
-    table.add_column("times", justify="right")
-    table.add_column("trend")
+    table.add_column("trend", no_wrap=True)
+    if is_wide:
+        table.add_column("first to last", justify="right", no_wrap=True)
     table.add_column("peak", no_wrap=True)
     for entry in entries[:MAX_ROWS]:
         changes = entry.trend in ("growing", "fading")
         style = _TREND_STYLES[entry.trend]
         peak = "" if entry.peak is None else shorten_period(result.periods[entry.peak.period], result.every)
+        share = format_percent(entry.counts.sum() / result.totals.sum())
+        change = f"{format_percent(entry.first)} → {format_percent(entry.last)}" if changes else ""
         table.add_row(
-            Text(shorten(f"{entry.cluster} {entry.name}", MAX_NAME)),
+            Text(shorten(f"{entry.cluster} {entry.name}", name_length)),
             f"{entry.counts.sum():,}",
-            format_percent(entry.counts.sum() / result.totals.sum()),
-            Text(draw_sparkline(entry, result.totals), style=style),
-            f"{format_percent(entry.first)} → {format_percent(entry.last)}" if changes else "",
-            format_ratio(entry.change) if changes else "",
-            Text(entry.trend, style=style),
+            *([share] if is_wide else []),
+            Text(draw_sparkline(entry, result.totals, step), style=style),
+            Text(f"{entry.trend} × {format_ratio(entry.change)}" if changes else entry.trend, style=style),
+            *([change] if is_wide else []),
             peak,
         )
     return table
 
 
-def draw_sparkline(entry: ClusterOverTime, totals: NDArray[np.int64]) -> str:
-    """Return the shares of a cluster as a row of bars, one per period or, of many periods, per few of them."""
+def draw_sparkline(entry: ClusterOverTime, totals: NDArray[np.int64], step: int) -> str:
+    """Return the shares of a cluster as a row of bars, one per period or per `step` of them."""
     import numpy as np
 
-    step = -(-len(totals) // _MAX_BARS)
     starts = np.arange(0, len(totals), step)
     counts, sums = np.add.reduceat(entry.counts, starts), np.add.reduceat(totals, starts)
     shares = counts / np.maximum(sums, 1)
