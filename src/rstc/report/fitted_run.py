@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.io.predictions import NO_CLUSTER
+from rstc.results.comparisons import ComparisonRequest
 from rstc.results.describe import describe
 from rstc.results.levels import Level
 from rstc.results.naming import name_clusters
@@ -47,6 +48,10 @@ class ClusteredTexts(Protocol):
     @property
     def given_names(self) -> Sequence[Any] | None:
         """The names that clusters have already."""
+
+    @property
+    def given_descriptions(self) -> Sequence[str | None] | None:
+        """The descriptions that clusters have already."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class RunOrigin:
         The rows that were added to an earlier run.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the input.
+    comparisons : ComparisonRequest or None
+        What the clusters are compared by.
     """
 
     preset: str
@@ -100,6 +107,7 @@ class RunOrigin:
     resumed_at: int | None = None
     update: UpdateSummary | None = None
     keep_columns: bool = True
+    comparisons: ComparisonRequest | None = None
 
 
 def describe_clusters(output: RunOutput, model: ClusteredTexts) -> list[ClusterEntry]:

@@ -110,8 +110,11 @@ class GroupShares:
         return f"{quote(self.names[row])} is {times} {where} as elsewhere ({format_percent(share_elsewhere)})."
 
     def list_findings(self) -> list[str]:
-        """Return sentences on the significant cells, the strongest first."""
-        return [self.describe_cell(*cell) for cell in self.list_cells()[:MAX_FINDINGS]]
+        """Return sentences on the significant cells: the strongest one of each cluster, then the others."""
+        cells = self.list_cells()
+        best = {row: (row, column) for row, column in reversed(cells)}
+        ordered = sorted(cells, key=lambda cell: best[cell[0]] != cell)  # stable
+        return [self.describe_cell(*cell) for cell in ordered[:MAX_FINDINGS]]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per cluster and group."""
