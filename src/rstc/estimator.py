@@ -24,7 +24,7 @@ from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.model_folder import ENCODER, load_model, save_model
-from rstc.report.frames import ResultFramesMixin
+from rstc.report.visualize import VisualizeMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.token_limit import limit_tokens
@@ -59,7 +59,7 @@ def _make_alias(old: str, new: str) -> property:
 
 
 @document_settings
-class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
+class RSTC(VisualizeMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
     """Robust short text clustering.
 
     Every setting of `rstc.Config` is a keyword parameter too. A setting left at None takes the value of `preset`; the
@@ -492,6 +492,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.losses_ = result.losses
         self.seconds_ = timing.seconds
         self._texts, self._index = data.all_texts, data.index
+        self.__dict__.pop("_map_layout", None)
 
     def _set_fitted_model(self, model: FittedModel) -> None:
         """Set the attributes that a model folder holds; those of the fitted texts are set by `fit` alone."""

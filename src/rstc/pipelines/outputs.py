@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from rstc.estimator import RSTC
 from rstc.io.columns import add_predictions, extract_texts
 from rstc.pipelines.inputs import RunInput
-from rstc.report.fitted_run import RunOrigin, RunOutput, build_summary
+from rstc.report.fitted_run import MAX_SHOWN, RunOrigin, RunOutput, build_summary
 from rstc.results.kept_columns import make_storable
 from rstc.results.summary import ClusterEntry, InputInfo, Summary
 from rstc.runtime.distributed import ProcessGroup
 from rstc.validation.texts import NonEmptyTexts
 
-MAX_SHOWN = 100_000  # texts on the page: a browser does not open more, and no process has to hold the texts of all
 MIN_SHOWN_PER_CLUSTER = 5  # texts of each cluster that each process contributes
 
 

@@ -1,4 +1,4 @@
-"""Figures of a run for slides: map, sizes and training curves, from the same data as the page."""
+"""Figures of a run for slides: map, hierarchy, sizes and training curves, from the same data as the page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 
 from rstc.errors import InputError
 from rstc.report.colours import GREY, HUES, colour_of
+from rstc.report.hierarchy_figure import draw_hierarchy, shorten_name
+from rstc.report.html.content import build_tree_content
+from rstc.report.map_figure import draw_map
 from rstc.results.corrected_run import CorrectedRun
 from rstc.runtime.optional import import_optional
 
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MAX_NAMES_ON_MAP = 30
 MAX_NAME_LENGTH = 28  # characters of a name in a figure
 MAX_BARS = 100  # clusters in the figure of sizes
 CURVES = {
@@ -30,7 +32,7 @@ CURVES = {
 
 
 def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
-    """Draw the map, the sizes and the training curves of a run, each as PNG and SVG.
+    """Draw the map, the hierarchy, the sizes and the training curves of a run, each as PNG and SVG.
 
     Parameters
     ----------
@@ -53,7 +55,8 @@ def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from error
     paths = []
     figures: dict[str, Callable[[Figure, CorrectedRun], None]] = {
-        "map": draw_map,
+        "map": _draw_map,
+        "hierarchy": _draw_hierarchy,
         "sizes": draw_sizes,
         "curves": draw_curves,
     }
@@ -68,33 +71,14 @@ def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
     return paths
 
 
-def draw_map(figure: Figure, run: CorrectedRun) -> None:
-    """Draw each text as a point in the colour of its cluster, with the names of the largest clusters."""
-    axes = figure.add_subplot()
-    layout, clusters = run.points.layout.astype(float), run.clusters
-    colours = np.array([colour_of(cluster) for cluster in range(int(clusters.max(initial=0)) + 1)] + [GREY])
-    axes.scatter(
-        layout[:, 0],
-        layout[:, 1],
-        s=max(0.5, min(20.0, 8000 / len(layout))),
-        c=colours[clusters],
-        linewidths=0,
-        alpha=0.8,
-        rasterized=True,
-    )
-    for entry in sorted(run.entries(), key=lambda entry: -entry.size)[:MAX_NAMES_ON_MAP]:
-        x, y = np.median(layout[clusters == entry.cluster], axis=0)
-        axes.annotate(
-            _shorten_name(entry.name),
-            (x, y),
-            ha="center",
-            fontsize=8,
-            weight="bold",
-            bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 1},
-        )
-    axes.invert_yaxis()  # as on the page, where y points down
-    axes.set_aspect("equal")
-    axes.set_axis_off()
+def _draw_map(figure: Figure, run: CorrectedRun) -> None:
+    draw_map(figure, run.points.layout, run.clusters, {entry.cluster: entry.name for entry in run.entries()})
+
+
+def _draw_hierarchy(figure: Figure, run: CorrectedRun) -> None:
+    entries = run.entries()
+    names, sizes = {entry.cluster: entry.name for entry in entries}, {entry.cluster: entry.size for entry in entries}
+    draw_hierarchy(figure, build_tree_content(run), names, sizes)
 
 
 def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
@@ -113,7 +97,7 @@ def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
     handles: list[Any] = [Patch(color=GREY, label="counted")]
     if estimated:
         handles += axes.plot(*zip(*estimated, strict=True), "|", color="black", ms=9, label="estimated (b)")
-    axes.set_yticks(rows, [_shorten_name(entry.name) for entry in entries])
+    axes.set_yticks(rows, [shorten_name(entry.name, MAX_NAME_LENGTH) for entry in entries])
     axes.set_xlabel("share of the texts, %")
     axes.legend(handles=handles, loc="lower right", frameon=False)
     _remove_frame(axes)
@@ -145,11 +129,6 @@ def draw_curves(figure: Figure, run: CorrectedRun) -> None:
         _remove_frame(axes)
     for axes in all_axes[len(titles) :]:
         axes.set_axis_off()
-
-
-def _shorten_name(name: str) -> str:
-    """Cut a name to `MAX_NAME_LENGTH` and escape what matplotlib would read as mathematics."""
-    return (name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…").replace("$", r"\$")
 
 
 def _remove_frame(axes: Axes) -> None:

@@ -8,12 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from rstc.io.columns import TEXT_COLUMN
 from rstc.io.predictions import NO_CLUSTER
+from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
+from rstc.results.kept_columns import make_storable
+from rstc.results.layout import Layout
 from rstc.results.naming import name_by_keywords
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
+from rstc.results.run_folder import Points
 from rstc.results.summary import (
     ClusterEntry,
     InputInfo,
@@ -30,6 +36,14 @@ class ClusteredTexts(Protocol):
 
     n_clusters_: int
     n_texts_: int
+    n_trained_: int
+    text_column_: str | None
+    labels_: NDArray[np.int64]
+    confidence_: NDArray[np.float32]
+    embedding_: NDArray[np.float32]
+    seconds_: dict[str, float]
+    preset: str
+    random_state: Any
     n_iter_: int
     converged_: bool
     class_distribution_: NDArray[np.float64]
@@ -46,6 +60,9 @@ class ClusteredTexts(Protocol):
     @property
     def given_names(self) -> Sequence[Any] | None:
         """The names that clusters have already."""
+
+
+MAX_SHOWN = 100_000  # texts on a page: a browser does not open more
 
 
 @dataclass(frozen=True)
@@ -212,4 +229,63 @@ def _summarise_outliers(model: ClusteredTexts, labels: NDArray[np.int64]) -> Out
         requested=model.config_.noise,
         n_texts=int((labels == NO_CLUSTER).sum()),
         expected_left=round(model.outlier_detector_.expected_outlier_share, 4),
+    )
+
+
+def select_shown(texts: Sequence[str | None]) -> NDArray[np.int64]:
+    """Return the rows of a list that hold a text, or evenly spaced ones of them if a page cannot show all.
+
+    >>> select_shown(["late", None, "lost"]).tolist()
+    [0, 2]
+    """
+    rows = np.array([row for row, text in enumerate(texts) if text is not None], dtype=np.int64)
+    return rows[:: max(-(-len(rows) // MAX_SHOWN), 1)]
+
+
+def build_fitted_run(
+    model: ClusteredTexts,
+    all_texts: Sequence[str | None],
+    layout: Layout,
+    *,
+    title: str = "texts",
+    columns: pd.DataFrame | None = None,
+) -> CorrectedRun:
+    """Build the run of a model that was fitted in Python, as a run folder would hold it.
+
+    Parameters
+    ----------
+    model : ClusteredTexts
+        The fitted model.
+    all_texts : sequence of str or None
+        The rows that it was fitted on.
+    layout : array of uint16, shape (N, 2)
+        The position on the map of each row of `select_shown(all_texts)`.
+    title : str
+        What the page calls the texts.
+    columns : DataFrame, optional
+        Other columns of the same rows.
+
+    Returns
+    -------
+    CorrectedRun
+    """
+    shown = select_shown(all_texts)
+    texts = [str(all_texts[row]) for row in shown]
+    output = RunOutput(model.labels_, model.confidence_, shown, texts, model.embedding_[shown])
+    seed = model.random_state
+    origin = RunOrigin(model.preset, int(seed) if isinstance(seed, (int, np.integer)) else None)
+    input_info = InputInfo(
+        file=title,
+        format="python",
+        text_column=model.text_column_ or TEXT_COLUMN,
+        n_rows=len(all_texts),
+        n_texts=model.n_texts_,
+        n_missing=len(all_texts) - model.n_texts_,
+        n_trained=model.n_trained_,
+        n_shown=len(texts),
+    )
+    summary = build_summary(input_info, output, model, describe_clusters(output, model), origin, model.seconds_)
+    kept = pd.DataFrame() if columns is None else make_storable(columns.iloc[shown])
+    return CorrectedRun(
+        summary, Points(texts, shown, output.clusters[shown], output.confidence[shown], layout, columns=kept)
     )
