@@ -66,7 +66,12 @@ NOT_ON_THE_WALK = {
         "persistence/model_description.py",
         "persistence/model_card.py",
     ],
-    "names and edits of clusters": ["results/naming.py", "results/edits.py", "results/corrected_run.py"],
+    "names and edits of clusters": [
+        "results/language.py",
+        "results/naming.py",
+        "results/edits.py",
+        "results/corrected_run.py",
+    ],
     "data frames in Python": ["report/frames.py"],
     "the other columns of the file": ["results/kept_columns.py"],
 }

@@ -28,17 +28,19 @@ def find_merges(run: CorrectedRun, E: Tensor, n_clusters: int) -> list[Edit]:
     clusters, labels, sizes = np.unique(run.clusters[rows], return_inverse=True, return_counts=True)
     U = np.asarray(normalize(E.numpy()[rows]), dtype=np.float32)
     groups = cut_tree(build_tree(U, labels, len(clusters)), n_clusters)
-    original_names = {entry.cluster: entry.name for entry in run.summary.clusters}
     edits: list[Edit] = []
+    corrected, renamed = run.clusters.copy(), []
     for group in range(n_clusters):
         parts = np.flatnonzero(groups == group)
         parts = parts[np.argsort(-sizes[parts], kind="stable")]
         into, *others = (int(cluster) for cluster in clusters[parts])
-        edits += [{"do": "merge", "cluster": cluster, "into": into} for cluster in others]
-        named_by_user = run.state.names[into] != original_names.get(into)
-        name = run.suggest_name(rows[np.isin(labels, parts)]) if others and not named_by_user else None
-        if name:
-            edits.append({"do": "rename", "cluster": into, "name": name})
+        corrected[np.isin(corrected, others)] = into
+        edits += [{"do": "merge", "cluster": cluster, "into": into, "name": None} for cluster in others]
+        if others and not run.has_given_name(into):
+            renamed.append(into)
+    for into, name in zip(renamed, run.suggest_names(corrected, renamed), strict=True):
+        last = max(i for i, edit in enumerate(edits) if edit["into"] == into)
+        edits[last] = {**edits[last], "name": name}
     return edits
 
 

@@ -17,7 +17,7 @@ from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
 from rstc.results.kept_columns import make_storable
 from rstc.results.layout import Layout
-from rstc.results.naming import name_by_keywords
+from rstc.results.naming import name_clusters
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
 from rstc.results.run_folder import Points
 from rstc.results.summary import (
@@ -135,7 +135,7 @@ def describe_clusters(output: RunOutput, model: ClusteredTexts) -> list[ClusterE
     """
     labels, confidence = output.clusters[output.shown], output.confidence[output.shown]
     descriptions = describe(output.texts, labels, confidence, output.E)
-    names = name_by_keywords(descriptions, model.given_names)
+    names = name_clusters(descriptions, output.texts, model.given_names)
     stability = model.reliability_.measure_stability() if model.reliability_ else {}
     sizes = np.bincount(output.clusters[output.clusters != NO_CLUSTER], minlength=model.n_clusters_).tolist()
     return [

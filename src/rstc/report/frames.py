@@ -19,7 +19,7 @@ from rstc.report.colours import colour_of
 from rstc.results.describe import describe
 from rstc.results.edits import validate_name
 from rstc.results.layout import Layout, compute_layout
-from rstc.results.naming import name_by_keywords
+from rstc.results.naming import name_clusters
 from rstc.results.reliability import ClusterReliability, rate_cluster
 from rstc.results.summary import build_cluster_entry
 from rstc.validation.texts import NonEmptyTexts
@@ -173,7 +173,7 @@ def build_cluster_frame(
         Indexed by `cluster`.
     """
     descriptions = describe(texts, labels, confidence, E)
-    names = name_by_keywords(descriptions, given_names)
+    names = name_clusters(descriptions, texts, given_names)
     entries = [
         build_cluster_entry(
             description,

@@ -87,7 +87,7 @@ class ClusterEntry(Record):
     confidence : float or None
         Mean confidence of the texts, None where corrections left no text with a confidence.
     keywords : list of str
-        Words that are frequent in the cluster and rare elsewhere, best first.
+        Words and phrases that are frequent in the cluster and rare elsewhere, best first.
     typical, doubtful : list of str
         The texts nearest to the centre of the cluster, and those of lowest confidence, cut to `MAX_QUOTE_LENGTH`.
     near : list of int
@@ -100,6 +100,8 @@ class ClusterEntry(Record):
         Indices of the quoted texts among the shown texts of the run.
     reliability : ClusterReliability or None
         How far the cluster can be trusted; None if it was not estimated, or if corrections changed the cluster.
+    description : str or None
+        A sentence on what the texts are about; None unless a person or a language model wrote one.
     """
 
     name: str
@@ -116,6 +118,7 @@ class ClusterEntry(Record):
     typical_rows: list[int] = field(metadata=stored_as("typical_at"))
     doubtful_rows: list[int] = field(metadata=stored_as("doubtful_at"))
     reliability: ClusterReliability | None = field(default=None, metadata=stored_if_set())
+    description: str | None = field(default=None, metadata=stored_if_set())
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -133,6 +136,7 @@ def build_cluster_entry(
     label: Any = None,
     estimated_share: float | None = None,
     reliability: ClusterReliability | None = None,
+    sentence: str | None = None,
 ) -> ClusterEntry:
     """Build the entry of a cluster from its description.
 
@@ -152,6 +156,8 @@ def build_cluster_entry(
         The entry of b for the cluster.
     reliability : ClusterReliability, optional
         How far the cluster can be trusted.
+    sentence : str, optional
+        What the texts are about, in words: the `description` of the entry.
 
     Returns
     -------
@@ -160,7 +166,7 @@ def build_cluster_entry(
     Examples
     --------
     >>> from rstc.results.describe import ClusterDescription
-    >>> description = ClusterDescription(0, 2, 0.9, ["late"], typical=[1], doubtful=[0], near=[])
+    >>> description = ClusterDescription(0, 2, 0.9, keywords=[], typical=[1], doubtful=[0], near=[])
     >>> entry = build_cluster_entry(description, ["late again", "where is it"], name="late", n_texts=4)
     >>> entry.typical, entry.typical_rows, entry.share
     (['where is it'], [1], 0.5)
@@ -171,7 +177,7 @@ def build_cluster_entry(
         cluster=description.cluster,
         size=description.size,
         confidence=description.confidence,
-        keywords=description.keywords,
+        keywords=[keyword.text for keyword in description.keywords],
         typical=[texts[row][:MAX_QUOTE_LENGTH] for row in description.typical],
         doubtful=[texts[row][:MAX_QUOTE_LENGTH] for row in description.doubtful],
         near=description.near,
@@ -180,6 +186,7 @@ def build_cluster_entry(
         typical_rows=description.typical,
         doubtful_rows=description.doubtful,
         reliability=reliability,
+        description=sentence,
     )
 
 

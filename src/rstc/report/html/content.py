@@ -103,6 +103,7 @@ def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:
             "typical": entry.typical_rows,
             "doubtful": entry.doubtful_rows,
             "name": entry.name,
+            "description": entry.description,
             "size": entry.size,
             "share": entry.share,
             "estimated_share": entry.estimated_share,
