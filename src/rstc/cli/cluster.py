@@ -224,6 +224,7 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
 def _print_summary(summary: Summary, resume_requested: bool) -> None:
     """Print the clusters of a run and how they were found."""
     from rstc.cli.display import cluster_table, format_n_clusters, format_outliers, format_seconds, output
+    from rstc.cli.messages import MAX_MESSAGES, format_messages
 
     output.print(cluster_table(summary.clusters))
     if summary.resumed_at is not None:
@@ -243,6 +244,8 @@ def _print_summary(summary: Summary, resume_requested: bool) -> None:
     if summary.reliability:
         warning = "Warning: " if summary.reliability.is_warning else ""
         output.print(f"{warning}{summary.reliability.describe()}")
+    for line in format_messages(summary.messages, MAX_MESSAGES):
+        output.print(line, soft_wrap=True)
     for sentence in summary.decisions:
         output.print(f"  {sentence}")
     classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]

@@ -25,6 +25,7 @@ def info(
         rstc info run
     """
     from rstc.cli.display import cluster_table, output
+    from rstc.cli.messages import format_messages
     from rstc.persistence.model_description import read_description
     from rstc.results.corrected_run import CorrectedRun
     from rstc.results.run_folder import SUMMARY, find_model, is_unfinished, read_summary
@@ -54,6 +55,8 @@ def info(
         if run.summary.reliability:
             when = "before corrections: " if run.changed.any() else ""
             output.print(f"{'reliability':<13} {when}{run.summary.reliability.describe()}")
+        for line in format_messages(run.summary.messages):
+            output.print(f"{'note':<13} {line}", soft_wrap=True)
         if run.log.edits:
             output.print(f"{'corrections':<13} {len(run.log.edits)}")
         output.print(cluster_table(run.entries()))

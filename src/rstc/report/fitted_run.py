@@ -17,6 +17,7 @@ from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
 from rstc.results.kept_columns import make_storable
 from rstc.results.layout import Layout
+from rstc.results.messages import Message, find_messages
 from rstc.results.naming import name_clusters
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
 from rstc.results.run_folder import Points
@@ -37,6 +38,7 @@ class ClusteredTexts(Protocol):
     n_clusters_: int
     n_texts_: int
     n_trained_: int
+    truncated_share_: float
     text_column_: str | None
     labels_: NDArray[np.int64]
     confidence_: NDArray[np.float32]
@@ -205,6 +207,23 @@ def build_summary(
         created=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
         reliability=_assess_run(output, model, clusters),
+        messages=find_model_messages(model, output.texts, output.clusters[output.shown], input_info.n_missing),
+    )
+
+
+def find_model_messages(
+    model: ClusteredTexts, texts: Sequence[str], labels: NDArray[np.int64], n_missing: int
+) -> list[Message]:
+    """Find what matters about a fitted model's texts and their clusters (`rstc.results.messages`)."""
+    encoder = model.network_.encoder
+    return find_messages(
+        texts,
+        labels,
+        n_missing=n_missing,
+        max_tokens=encoder.max_tokens,
+        truncated_share=model.truncated_share_,
+        encoder_limit=encoder.max_input_tokens,
+        is_default_encoder=model.config_.encoder is None,
     )
 
 

@@ -11,10 +11,11 @@ import pandas as pd
 
 from rstc.errors import InputError
 from rstc.io.atomic import replace_file
-from rstc.report.fitted_run import build_fitted_run, select_shown
+from rstc.report.fitted_run import build_fitted_run, find_model_messages, select_shown
 from rstc.report.frames import ResultFramesMixin
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.layout import Layout, compute_layout
+from rstc.results.messages import Message
 from rstc.runtime.optional import import_optional
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ HIERARCHY_WIDTH = 9.0
 
 class VisualizeMixin(ResultFramesMixin):
     """Figures and the page of a model that is fitted on texts."""
+
+    n_texts_: int
 
     def visualize_map(self, figsize: Sequence[float] = MAP_SIZE) -> Figure:
         """Draw each text as a point in the colour of its cluster, with the names of the clusters.
@@ -104,6 +107,11 @@ class VisualizeMixin(ResultFramesMixin):
             temporary.write_text(render_page(run), encoding="utf-8")
         return path
 
+    @property
+    def messages_(self) -> list[Message]:
+        """What matters about the fitted texts and their clusters, such as truncated texts, with advice."""
+        return list(self._fitted_messages)
+
     def _validate_columns(self, columns: Any) -> pd.DataFrame:
         """Return other columns of the fitted rows as a data frame, without the column of the texts."""
         frame = columns.to_pandas() if hasattr(columns, "to_pandas") else columns
@@ -133,6 +141,15 @@ class VisualizeMixin(ResultFramesMixin):
         """Positions on the map of the rows of `select_shown`; names and merges of clusters do not change them."""
         return compute_layout(self.embedding_[select_shown(self._texts)])
 
+    @cached_property
+    def _fitted_messages(self) -> list[Message]:
+        self._check_has_texts()
+        shown = select_shown(self._texts)
+        texts = [str(self._texts[row]) for row in shown]
+        n_missing = len(self._texts) - self.n_texts_
+        return find_model_messages(self, texts, self.labels_[shown], n_missing)  # type: ignore[arg-type]
+
     def _clear_result_frames(self) -> None:
         super()._clear_result_frames()
+        self.__dict__.pop("_fitted_messages", None)
         self.__dict__.pop("_fitted_run", None)

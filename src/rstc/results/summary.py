@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.results.decisions import describe_decisions
+from rstc.results.messages import Message
 from rstc.results.records import Record, stored_as, stored_if_set
 from rstc.results.reliability import ClusterReliability, RunReliability
 
@@ -327,6 +328,8 @@ class Summary:
         Scores against true classes, None where there are none.
     reliability : RunReliability or None
         How far the run can be trusted, None if it was not estimated.
+    messages : sequence of Message
+        What matters about the texts and the clusters, warnings first.
     """
 
     input: InputInfo
@@ -352,6 +355,7 @@ class Summary:
     seconds: dict[str, float]
     truth: TruthScores | None = None
     reliability: RunReliability | None = None
+    messages: Sequence[Message] = ()
 
     @property
     def decisions(self) -> list[str]:
@@ -388,6 +392,7 @@ class Summary:
             "reliability": self.reliability and {"sentence": self.reliability.describe(), **self.reliability.to_json()},
             "decisions": self.decisions,
             "truth": self.truth and self.truth.to_json(),
+            "messages": [message.to_json() for message in self.messages],
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -423,4 +428,5 @@ class Summary:
             seconds=values["seconds"],
             truth=None if truth is None else TruthScores.from_json(truth),
             reliability=None if reliability is None else RunReliability.from_json(reliability),
+            messages=[Message.from_json(message) for message in values.get("messages", [])],
         )
