@@ -1,4 +1,4 @@
-"""Messages of commands, and what matters about a run in lines; of several processes that share a run, only the main process prints them."""
+"""What commands say on standard error, by the main process only, and the messages about a run as lines."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def _check_largest(labels: NDArray[np.int64]) -> Message | None:
 
 def _check_duplicates(texts: Sequence[str]) -> Message | None:
     """Say how many texts repeat another one."""
-    share = 1 - len(set(texts)) / max(len(texts), 1)
+    share = (len(texts) - len(set(texts))) / max(len(texts), 1)
     if share < MIN_DUPLICATES:
         return None
     most, count = Counter(texts).most_common(1)[0]
