@@ -42,7 +42,7 @@ def main() -> None:
                 results.add(
                     key
                     | {"half": "A" if name in HALVES["A"] else "B", "max_tokens": model.config_.max_tokens}
-                    | {"truncated": round(model._truncated_share, 4), "texts": len(texts)}
+                    | {"truncated": round(model.truncated_share_, 4), "texts": len(texts)}
                     | score(labels, model.labels_)
                     | {"processor_seconds": round(time.process_time() - start, 1)}
                     | {"encoding_seconds": round(model.seconds_["encode"], 1)}

@@ -41,6 +41,7 @@ NOT_ON_THE_WALK = {
         "representation/token_limit.py",
         "results/decisions.py",
         "report/fitted_run.py",
+        "results/messages.py",
     ],
     "what confidence and stability are computed from, and how a run says them": [
         "pseudo_labels/confidence_model.py",
@@ -77,7 +78,7 @@ NOT_ON_THE_WALK = {
         "results/edits.py",
         "results/corrected_run.py",
     ],
-    "data frames in Python": ["report/frames.py"],
+    "data frames in Python": ["report/frames.py", "report/visualize.py"],
     "the other columns of the file": ["results/kept_columns.py"],
 }
 PACKAGES_NOT_ON_THE_WALK = ("cli/", "runtime/", "config/")

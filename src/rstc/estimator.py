@@ -26,8 +26,8 @@ from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.model_folder import ENCODER, load_model, save_model
 from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM
-from rstc.report.frames import ResultFramesMixin
 from rstc.report.level_frames import LevelsMixin
+from rstc.report.visualize import VisualizeMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.token_limit import limit_tokens
@@ -35,7 +35,7 @@ from rstc.representation.views import Views, make_views, use_precomputed_views
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.memory import check_memory
-from rstc.runtime.progress import Listener, Progress, Watch
+from rstc.runtime.progress import Listener, Progress, Watch, open_listener
 from rstc.training.checkpointing import CheckpointFolder
 from rstc.training.drift import measure_drift
 from rstc.training.final_clusters import find_final_clusters
@@ -63,7 +63,7 @@ def _make_alias(old: str, new: str) -> property:
 
 
 @document_settings
-class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
+class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
     """Robust short text clustering.
 
     Every setting of `rstc.Config` is a keyword parameter too. A setting left at None takes the value of `preset`; the
@@ -135,6 +135,10 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
         The number of texts that the model was fitted on.
     n_trained_ : int
         The number of texts that the network was trained on; fewer than `n_texts_` if `max_fit_texts` limits it.
+    truncated_share_ : float
+        The share of the fitted texts that are longer than `max_tokens` and were truncated, by a sample of them.
+    messages_ : list of Message
+        What matters about the fitted texts and their clusters, each with `text`, `advice` and `level`.
     text_column_ : str, list of str or None
         The column of the input table that held the texts, or several that a file's texts were joined of; None if they
         came as a list.
@@ -163,7 +167,7 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
         *,
         features: Any = None,
         views: tuple[Sequence[Any], Sequence[Any]] | None = None,
-        progress: Listener | None = None,
+        progress: Listener | bool | None = None,
         watch: Watch | None = None,
         checkpoints: str | Path | CheckpointFolder | None = None,
         cache: str | Path | None = None,
@@ -186,8 +190,9 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
             labels are found; `predict` does not need them.
         views : pair of sequences, optional
             Two augmented versions of each text to train on; by default they are made as `RSTC(views=...)` specifies.
-        progress : callable, optional
-            Called with (stage, done, total) during the fit.
+        progress : bool or callable, optional
+            True shows a progress bar, in notebooks and terminals; a function is called with (stage, done, total) during
+            the fit. By default nothing is shown.
         watch : callable, optional
             Called with (step, rows, clusters) at each update of the pseudo-labels: which texts train, and their
             clusters at that step.
@@ -224,39 +229,42 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
         if unused := config.list_unused(n_texts):
             warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=2)
 
-        timing = Progress(progress)
-        with timing.stage("load"):
-            encoder = processes.run_on_all(lambda: self._load_encoder(config))
-            truncated_share = limit_tokens(encoder, data.texts, config.max_tokens, processes)
-        config = replace(config, max_tokens=encoder.max_tokens)
-        known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
-        own_features = data.select_features(features)
-        inputs = TrainingInputs(data.texts, pairs, encoder, fit_input.n_clusters, known, features=own_features)
-        memory = estimate_memory(inputs, config, processes)
-        processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
+        with open_listener(progress) as listener:
+            timing = Progress(listener)
+            with timing.stage("load"):
+                encoder = processes.run_on_all(lambda: self._load_encoder(config))
+                truncated_share = limit_tokens(encoder, data.texts, config.max_tokens, processes)
+            config = replace(config, max_tokens=encoder.max_tokens)
+            known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
+            own_features = data.select_features(features)
+            inputs = TrainingInputs(data.texts, pairs, encoder, fit_input.n_clusters, known, features=own_features)
+            memory = estimate_memory(inputs, config, processes)
+            processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
 
-        rng, watch = self._make_generator(processes), data.wrap_watch(watch)
-        result = train(
-            inputs,
-            config,
-            rng,
-            progress=timing,
-            watch=watch,
-            processes=processes,
-            checkpoints=checkpoints,
-            cache_folder=None if cache is None else Path(cache),
-        )
+            rng, watch = self._make_generator(processes), data.wrap_watch(watch)
+            result = train(
+                inputs,
+                config,
+                rng,
+                progress=timing,
+                watch=watch,
+                processes=processes,
+                checkpoints=checkpoints,
+                cache_folder=None if cache is None else Path(cache),
+            )
 
         classes = None
         if partial_labels:
             classes = _order_classes(partial_labels.classes, result.order)
             known = np.append(np.argsort(result.order), NO_CLUSTER)[known]
         self._set_result(result, data, config, timing, processes, known=known, classes=classes)
-        self._truncated_share = truncated_share
+        self.truncated_share_ = truncated_share
         self._choose_level(config.detail, timing)
         return self
 
-    def update(self, X: Any, *, old: Any = None, progress: Listener | None = None, watch: Watch | None = None) -> RSTC:
+    def update(
+        self, X: Any, *, old: Any = None, progress: Listener | bool | None = None, watch: Watch | None = None
+    ) -> RSTC:
         """Continue training with more texts; clusters keep their numbers.
 
         Training starts from the labels that the model predicts for old and new texts. The fitted texts are then the
@@ -269,7 +277,7 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
             The new texts.
         old : list, array, column or table, optional
             The texts that the model was fitted on; required for a loaded model, which does not hold them.
-        progress : callable, optional
+        progress : bool or callable, optional
             As in `fit`.
         watch : callable, optional
             As in `fit`.
@@ -290,25 +298,26 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
         data = NonEmptyTexts.from_list([*old_texts, *new_texts], None, self.text_column_)
         is_new = np.array([row >= len(old_texts) for row in data.rows])
 
-        timing = Progress(progress)
-        with timing.stage("predict"):
-            assignment = self.assign(data.all_texts)
-            network = deepcopy(self.network_)
-            truncated_share = limit_tokens(network.encoder, data.texts, config.max_tokens)
-        labels = assignment.probabilities[data.rows].argmax(1).astype(np.int64)
-        drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
-        # Views that were passed to `fit` exist for the old texts only.
-        pairs = make_views(data.texts, config.views or self.views or str(Config().views))
-        warm_start = WarmStart(network, labels, self._fitted_model.start)
-        inputs = TrainingInputs(data.texts, pairs, network.encoder, self.n_clusters_, warm_start=warm_start)
-        check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
+        with open_listener(progress) as listener:
+            timing = Progress(listener)
+            with timing.stage("predict"):
+                assignment = self.assign(data.all_texts)
+                network = deepcopy(self.network_)
+                truncated_share = limit_tokens(network.encoder, data.texts, config.max_tokens)
+            labels = assignment.probabilities[data.rows].argmax(1).astype(np.int64)
+            drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
+            # Views that were passed to `fit` exist for the old texts only.
+            pairs = make_views(data.texts, config.views or self.views or str(Config().views))
+            warm_start = WarmStart(network, labels, self._fitted_model.start)
+            inputs = TrainingInputs(data.texts, pairs, network.encoder, self.n_clusters_, warm_start=warm_start)
+            check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
 
-        rng, watch = self._make_generator(processes), data.wrap_watch(watch)
-        result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes)
+            rng, watch = self._make_generator(processes), data.wrap_watch(watch)
+            result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes)
 
         self._set_result(result, data, config, timing, processes, classes=self.classes_, previous=self._fitted_model)
         moved = self.probabilities_[data.rows].argmax(1) != labels
-        self._truncated_share = truncated_share
+        self.truncated_share_ = truncated_share
         self.drift_ = replace(drift, moved=float(moved[~is_new].mean()) if not is_new.all() else 0.0)
         return self
 
@@ -493,6 +502,7 @@ class RSTC(LevelsMixin, ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, Tran
         self.losses_ = result.losses
         self.seconds_ = timing.seconds
         self._texts, self._index, self._is_shared = data.all_texts, data.index, not processes.is_single
+        self.__dict__.pop("_map_layout", None)
 
     def _set_fitted_model(self, model: FittedModel) -> None:
         """Set the attributes that a model folder holds; those of the fitted texts are set by `fit` alone."""

@@ -258,6 +258,7 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
 def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     """Print the clusters of a run, in few lines how they were found and how far to trust them."""
     from rstc.cli.display import format_levels, format_n_clusters, format_outliers, output, print_clusters, shorten
+    from rstc.cli.messages import MAX_MESSAGES, format_messages
     from rstc.io.columns import format_text_column
 
     print_clusters(summary.clusters, out)
@@ -286,3 +287,5 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     if summary.reliability:
         warning = "Warning: " if summary.reliability.is_warning else ""
         output.print(f"{warning}{summary.reliability.describe()}")
+    for line in format_messages(summary.messages, MAX_MESSAGES):
+        output.print(line, soft_wrap=True)

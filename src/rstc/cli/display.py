@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rstc.cli.messages import is_main_process
-from rstc.runtime.progress import Listener
+from rstc.runtime.progress import STAGES, Listener
 from rstc.runtime.signals import StopRequested
 
 if TYPE_CHECKING:
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from rstc.results.reliability import ClusterReliability
     from rstc.results.summary import ClusterEntry, OutlierSummary
 
-STAGES = {
-    "load": "loading the model",
-    "encode": "encoding the texts",
-    "count": "estimating the number of clusters",
-    "views": "augmenting texts",
-    "train": "training",
-    "renew": "updating the labels",
-    "predict": "predicting",
-    "confidence": "estimating the confidence",
-    "sample": "drawing a subsample",
-    "levels": "finding the levels of detail",
-}
 SECONDS_BETWEEN_LINES = 15.0
 DEFAULT_WIDTH = 110  # where standard output is not a terminal
 MAX_SHOWN_CLUSTERS = 15  # the table of a run is at most one screen

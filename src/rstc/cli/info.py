@@ -63,6 +63,7 @@ def info(
 def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[ClusterEntry]]:
     """Return lines on a run, by their names, and its clusters."""
     from rstc.cli.display import format_levels, format_n_clusters, format_seconds
+    from rstc.cli.messages import format_messages
     from rstc.io.columns import format_text_column
     from rstc.results.corrected_run import CorrectedRun
     from rstc.results.run_folder import is_unfinished, read_summary
@@ -77,6 +78,8 @@ def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[Cl
     if summary.reliability:
         when = "before corrections: " if run and run.changed.any() else ""
         lines["reliability"] = f"{when}{summary.reliability.describe()}"
+    for number, line in enumerate(format_messages(summary.messages), start=1):
+        lines[f"note {number}"] = line
     if levels := run.levels() if run else []:
         lines["levels"] = format_levels(levels, folder).removeprefix("Levels: ")
     if run and run.log.edits:

@@ -51,7 +51,7 @@ def figures(
     folder: Run,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
 ) -> None:
-    """Draw the map, the cluster sizes and the training curves of a run, each as PNG and SVG.
+    """Draw the map, the hierarchy, the cluster sizes and the training curves of a run, each as PNG and SVG.
 
     What the clusters were compared by (`rstc compare`) is drawn as well: over_time, and by_COLUMN for each column.
 

@@ -106,6 +106,11 @@ def to_text_column(names: object) -> TextColumn | None:
     return distinct if len(distinct) > 1 else distinct[0] if distinct else None
 
 
+def list_text_columns(column: TextColumn) -> list[str]:
+    """Return the names of the columns that hold the texts."""
+    return [column] if isinstance(column, str) else column
+
+
 def find_text_columns(
     table: pd.DataFrame,
     requested: TextColumn | None = None,
@@ -120,7 +125,7 @@ def find_text_columns(
 
 def has_text_column(table: pd.DataFrame, column: TextColumn) -> bool:
     """Return whether a table has a column, or all of several."""
-    return all(name in table.columns for name in ([column] if isinstance(column, str) else column))
+    return all(name in table.columns for name in list_text_columns(column))
 
 
 def format_text_column(column: TextColumn, quotes: str = "''") -> str:
@@ -129,7 +134,7 @@ def format_text_column(column: TextColumn, quotes: str = "''") -> str:
     >>> format_text_column("text"), format_text_column(["title", "body"])
     ("column 'text'", "columns 'title' and 'body'")
     """
-    names = [f"{quotes[0]}{name}{quotes[1]}" for name in ([column] if isinstance(column, str) else column)]
+    names = [f"{quotes[0]}{name}{quotes[1]}" for name in list_text_columns(column)]
     return f"column{'s' if len(names) > 1 else ''} {' and '.join(names)}"
 
 

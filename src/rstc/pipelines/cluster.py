@@ -20,7 +20,13 @@ import pandas as pd
 from rstc.config import Config, make_config
 from rstc.errors import InputError
 from rstc.io.atomic import check_writable, replace_folder
-from rstc.io.columns import check_reserved_columns, extract_texts, find_text_columns, to_text_column
+from rstc.io.columns import (
+    check_reserved_columns,
+    extract_texts,
+    find_text_columns,
+    list_text_columns,
+    to_text_column,
+)
 from rstc.io.csv_injection import SPREADSHEET_FORMATS
 from rstc.io.formats import SUFFIXES, detect_format, read_table
 from rstc.persistence.model_description import read_description
@@ -256,7 +262,7 @@ def update_run(
         if before.format in SPREADSHEET_FORMATS:
             table = table.fillna("")
         if comparisons is not None:
-            check_request(table.drop(columns=[before.text_column]), comparisons)
+            check_request(table.drop(columns=list_text_columns(before.text_column)), comparisons)
     old_texts, new_texts = (extract_texts(rows, before.text_column) for rows in (old, new))
     validate_new_texts(new_texts, read_description(folder / MODEL).config.get("class_contrast", True))
     run_input = RunInput(

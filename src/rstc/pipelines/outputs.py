@@ -10,18 +10,17 @@ import torch
 from numpy.typing import NDArray
 
 from rstc.estimator import RSTC
-from rstc.io.columns import add_predictions, extract_texts
+from rstc.io.columns import add_predictions, extract_texts, list_text_columns
 from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
 from rstc.pseudo_labels.cluster_count import COARSE, MEDIUM
-from rstc.report.fitted_run import RunOrigin, RunOutput, build_summary
+from rstc.report.fitted_run import MAX_SHOWN, RunOrigin, RunOutput, build_summary
 from rstc.results.kept_columns import make_storable
 from rstc.results.levels import Level, build_levels
 from rstc.results.summary import ClusterEntry, InputInfo, Summary
 from rstc.runtime.distributed import ProcessGroup
 from rstc.validation.texts import NonEmptyTexts
 
-MAX_SHOWN = 100_000  # texts on the page: a browser does not open more, and no process has to hold the texts of all
 MIN_SHOWN_PER_CLUSTER = 5  # texts of each cluster that each process contributes
 
 
@@ -156,8 +155,8 @@ def summarise_run(
 
 def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> pd.DataFrame:
     """Collect the columns of the shown rows, without a column of texts and columns of their augmented versions."""
-    text = run_input.columns.text
-    left_out = {*([text] if isinstance(text, str) else ()), *(run_input.columns.views or ())}  # a joined text has parts
+    texts = list_text_columns(run_input.columns.text)
+    left_out = {*(texts if len(texts) == 1 else ()), *(run_input.columns.views or ())}  # the parts of joined texts stay
     parts, start = [], 0
     for table in run_input.read_tables():
         rows = shown[np.searchsorted(shown, start) : np.searchsorted(shown, start + len(table))] - start

@@ -11,7 +11,11 @@ MAX_NAME_LENGTH = 28  # characters of a name in a figure
 
 
 def shorten_name(name: str, max_length: int = MAX_NAME_LENGTH) -> str:
-    """Cut a name to a length and escape what matplotlib would read as mathematics."""
+    """Cut a name to a length and escape what matplotlib would read as mathematics.
+
+    >>> shorten_name("late parcels", 6), shorten_name("$ and $", 20)
+    ('late …', '\\\\$ and \\\\$')
+    """
     return (name if len(name) <= max_length else name[: max_length - 1] + "…").replace("$", r"\$")
 
 

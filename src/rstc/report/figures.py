@@ -1,4 +1,4 @@
-"""Figures of a run for slides: map, sizes, training curves and comparisons, from the same data as the page."""
+"""Figures of a run for slides, from the same data as the page: map, hierarchy, sizes, curves and comparisons."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from rstc.errors import InputError
 from rstc.report.colours import GREY, HUES, colour_of
 from rstc.report.comparison_figures import draw_groups, draw_over_time, name_figure
 from rstc.report.figure_style import remove_frame, shorten_name
+from rstc.report.hierarchy_figure import draw_hierarchy
+from rstc.report.html.content import build_tree_content
+from rstc.report.map_figure import draw_map
 from rstc.results.comparisons import Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.runtime.optional import import_optional
@@ -20,7 +23,6 @@ from rstc.runtime.optional import import_optional
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MAX_NAMES_ON_MAP = 30
 MAX_BARS = 100  # clusters in the figure of sizes
 CURVES = {
     "loss_class": "class-wise loss",
@@ -32,7 +34,7 @@ CURVES = {
 
 
 def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None = None) -> list[Path]:
-    """Draw the map, the sizes, the training curves and the comparisons of a run, each as PNG and SVG.
+    """Draw the map, the hierarchy, the sizes, the training curves and the comparisons of a run, as PNG and SVG.
 
     Parameters
     ----------
@@ -57,7 +59,8 @@ def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None 
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from error
     paths = []
     figures: dict[str, Callable[[Figure], None]] = {
-        "map": partial(draw_map, run=run),
+        "map": partial(_draw_map, run=run),
+        "hierarchy": partial(_draw_hierarchy, run=run),
         "sizes": partial(draw_sizes, run=run),
         "curves": partial(draw_curves, run=run),
     }
@@ -76,33 +79,14 @@ def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None 
     return paths
 
 
-def draw_map(figure: Figure, run: CorrectedRun) -> None:
-    """Draw each text as a point in the colour of its cluster, with the names of the largest clusters."""
-    axes = figure.add_subplot()
-    layout, clusters = run.points.layout.astype(float), run.clusters
-    colours = np.array([colour_of(cluster) for cluster in range(int(clusters.max(initial=0)) + 1)] + [GREY])
-    axes.scatter(
-        layout[:, 0],
-        layout[:, 1],
-        s=max(0.5, min(20.0, 8000 / len(layout))),
-        c=colours[clusters],
-        linewidths=0,
-        alpha=0.8,
-        rasterized=True,
-    )
-    for entry in sorted(run.entries(), key=lambda entry: -entry.size)[:MAX_NAMES_ON_MAP]:
-        x, y = np.median(layout[clusters == entry.cluster], axis=0)
-        axes.annotate(
-            shorten_name(entry.name),
-            (x, y),
-            ha="center",
-            fontsize=8,
-            weight="bold",
-            bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 1},
-        )
-    axes.invert_yaxis()  # as on the page, where y points down
-    axes.set_aspect("equal")
-    axes.set_axis_off()
+def _draw_map(figure: Figure, run: CorrectedRun) -> None:
+    draw_map(figure, run.points.layout, run.clusters, {entry.cluster: entry.name for entry in run.entries()})
+
+
+def _draw_hierarchy(figure: Figure, run: CorrectedRun) -> None:
+    entries = run.entries()
+    names, sizes = {entry.cluster: entry.name for entry in entries}, {entry.cluster: entry.size for entry in entries}
+    draw_hierarchy(figure, build_tree_content(run), names, sizes)
 
 
 def draw_sizes(figure: Figure, run: CorrectedRun) -> None:

@@ -8,14 +8,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from rstc.io.columns import TEXT_COLUMN
 from rstc.io.predictions import NO_CLUSTER
 from rstc.results.comparisons import ComparisonRequest
+from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
-from rstc.results.levels import Level
+from rstc.results.kept_columns import make_storable
+from rstc.results.layout import Layout
+from rstc.results.levels import Level, build_levels
+from rstc.results.messages import Message, find_messages
 from rstc.results.naming import name_clusters
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
+from rstc.results.run_folder import Points
 from rstc.results.summary import (
     ClusterEntry,
     InputInfo,
@@ -32,6 +39,15 @@ class ClusteredTexts(Protocol):
 
     n_clusters_: int
     n_texts_: int
+    n_trained_: int
+    truncated_share_: float
+    text_column_: str | None
+    labels_: NDArray[np.int64]
+    confidence_: NDArray[np.float32]
+    embedding_: NDArray[np.float32]
+    seconds_: dict[str, float]
+    preset: str
+    random_state: Any
     n_iter_: int
     converged_: bool
     class_distribution_: NDArray[np.float64]
@@ -46,12 +62,19 @@ class ClusteredTexts(Protocol):
     config_: Any
 
     @property
+    def level_labels(self) -> Any:
+        """The levels of detail: their labels, and which of them the clusters are."""
+
+    @property
     def given_names(self) -> Sequence[Any] | None:
         """The names that clusters have already."""
 
     @property
     def given_descriptions(self) -> Sequence[str | None] | None:
         """The descriptions that clusters have already."""
+
+
+MAX_SHOWN = 100_000  # texts on a page: a browser does not open more
 
 
 @dataclass(frozen=True)
@@ -203,6 +226,23 @@ def build_summary(
         seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
         reliability=_assess_run(output, model, clusters),
         levels=levels,
+        messages=find_model_messages(model, output.texts, output.clusters[output.shown], input_info.n_missing),
+    )
+
+
+def find_model_messages(
+    model: ClusteredTexts, texts: Sequence[str], labels: NDArray[np.int64], n_missing: int
+) -> list[Message]:
+    """Find what matters about a fitted model's texts and their clusters (`rstc.results.messages`)."""
+    encoder = model.network_.encoder
+    return find_messages(
+        texts,
+        labels,
+        n_missing=n_missing,
+        max_tokens=encoder.max_tokens,
+        truncated_share=model.truncated_share_,
+        encoder_limit=encoder.max_input_tokens,
+        is_default_encoder=model.config_.encoder is None,
     )
 
 
@@ -227,4 +267,66 @@ def _summarise_outliers(model: ClusteredTexts, labels: NDArray[np.int64]) -> Out
         requested=model.config_.noise,
         n_texts=int((labels == NO_CLUSTER).sum()),
         expected_left=round(model.outlier_detector_.expected_outlier_share, 4),
+    )
+
+
+def select_shown(texts: Sequence[str | None]) -> NDArray[np.int64]:
+    """Return the rows of a list that hold a text, or evenly spaced ones of them if a page cannot show all.
+
+    >>> select_shown(["late", None, "lost"]).tolist()
+    [0, 2]
+    """
+    rows = np.array([row for row, text in enumerate(texts) if text is not None], dtype=np.int64)
+    return rows[:: max(-(-len(rows) // MAX_SHOWN), 1)]
+
+
+def build_fitted_run(
+    model: ClusteredTexts,
+    all_texts: Sequence[str | None],
+    layout: Layout,
+    *,
+    title: str = "texts",
+    columns: pd.DataFrame | None = None,
+) -> CorrectedRun:
+    """Build the run of a model that was fitted in Python, as a run folder would hold it.
+
+    Parameters
+    ----------
+    model : ClusteredTexts
+        The fitted model.
+    all_texts : sequence of str or None
+        The rows that it was fitted on.
+    layout : array of uint16, shape (N, 2)
+        The position on the map of each row of `select_shown(all_texts)`.
+    title : str
+        What the page calls the texts.
+    columns : DataFrame, optional
+        Other columns of the same rows.
+
+    Returns
+    -------
+    CorrectedRun
+    """
+    shown = select_shown(all_texts)
+    texts = [str(all_texts[row]) for row in shown]
+    output = RunOutput(model.labels_, model.confidence_, shown, texts, model.embedding_[shown])
+    seed = model.random_state
+    origin = RunOrigin(model.preset, int(seed) if isinstance(seed, (int, np.integer)) else None)
+    input_info = InputInfo(
+        file=title,
+        format="python",
+        text_column=model.text_column_ or TEXT_COLUMN,
+        n_rows=len(all_texts),
+        n_texts=model.n_texts_,
+        n_missing=len(all_texts) - model.n_texts_,
+        n_trained=model.n_trained_,
+        n_shown=len(texts),
+    )
+    clusters, levels = describe_clusters(output, model), model.level_labels
+    names = {entry.cluster: entry.name for entry in clusters}
+    described, fine = build_levels(levels.labels, levels.chosen, texts, shown, names)
+    summary = build_summary(input_info, output, model, clusters, origin, model.seconds_, described)
+    kept = pd.DataFrame() if columns is None else make_storable(columns.iloc[shown])
+    return CorrectedRun(
+        summary, Points(texts, shown, output.clusters[shown], output.confidence[shown], layout, columns=kept, fine=fine)
     )

@@ -18,6 +18,7 @@ import pandas as pd
 from rstc.errors import InputError
 from rstc.io.atomic import replace_file
 from rstc.io.column_types import parse_dates
+from rstc.io.columns import list_text_columns
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.find_trends import compute_over_time
 from rstc.results.group_shares import GroupShares, compute_group_shares
@@ -143,8 +144,9 @@ def read_columns(folder: Path, run: CorrectedRun) -> pd.DataFrame:
     points, source = run.points, run.summary.input
     if len(points.columns.columns) or source.format == "txt":
         return points.columns
-    table = read_rows(folder, source, points).drop(columns=[source.text_column], errors="ignore")
-    return table.iloc[points.rows].reset_index(drop=True)
+    table = read_rows(folder, source, points)
+    others = [name for name in table.columns if name not in list_text_columns(source.text_column)]
+    return table[others].iloc[points.rows].reset_index(drop=True)
 
 
 def compute_comparisons(

@@ -10,6 +10,7 @@ from rstc.io.columns import TextColumn
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.results.decisions import describe_decisions, describe_level
 from rstc.results.levels import Level
+from rstc.results.messages import Message
 from rstc.results.records import Record, stored_as, stored_if_set
 from rstc.results.reliability import ClusterReliability, RunReliability
 
@@ -334,6 +335,8 @@ class Summary:
         How far the run can be trusted, None if it was not estimated.
     levels : list of Level
         The levels of detail, coarse to fine; empty if there is no other one than the clusters.
+    messages : sequence of Message
+        What matters about the texts and the clusters, warnings first.
     """
 
     input: InputInfo
@@ -360,6 +363,7 @@ class Summary:
     truth: TruthScores | None = None
     reliability: RunReliability | None = None
     levels: list[Level] = field(default_factory=list)
+    messages: Sequence[Message] = ()
 
     @property
     def decisions(self) -> list[str]:
@@ -398,6 +402,7 @@ class Summary:
             "decisions": self.decisions,
             "levels": [level.to_json() for level in self.levels],
             "truth": self.truth and self.truth.to_json(),
+            "messages": [message.to_json() for message in self.messages],
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -434,4 +439,5 @@ class Summary:
             truth=None if truth is None else TruthScores.from_json(truth),
             reliability=None if reliability is None else RunReliability.from_json(reliability),
             levels=[Level.from_json(level) for level in values.get("levels", [])],
+            messages=[Message.from_json(message) for message in values.get("messages", [])],
         )

@@ -50,6 +50,9 @@ def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None
         "settled": summary.converged,
         "truth": stored.get("truth"),
         "reliability": _build_reliability_content(run),
+        "messages": [
+            {"text": message.text, "advice": message.advice, "level": message.level} for message in summary.messages
+        ],
         "run": {
             **{name.replace("_", " "): value for name, value in stored["input"].items() if value is not None},
             "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
