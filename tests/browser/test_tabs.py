@@ -233,6 +233,10 @@ def test_slider_groups_clusters_in_the_tree_the_list_and_on_the_map(page: Any) -
     assert any(name.endswith("more") for name in names)
     find(page, "#clusters li").click()
     assert find(page, "#detail h2").text == names[0]
+    members = texts(page, "#detail .members li")
+    assert find(page, "#detail .meta").text.startswith(f"{len(members)} clusters")
+    sizes = [int(member.rsplit("(", 1)[1].rstrip(")")) for member in members]
+    assert sum(sizes) == int(texts(page, "#clusters .count")[0])
     assert find(page, "#facts").text.startswith("400 texts in 12 clusters"), "the clusters stay as they are"
     find(page, "#tab-tree").click()
     set_slider(page, 12)
@@ -262,8 +266,8 @@ def test_named_levels_set_the_grouping(page: Any, parts: dict[str, Any]) -> None
     assert sum(int(count) for count in texts(page, "#clusters .count")) == N_TEXTS
     find(page, "#tab-tree").click()
     part = find(page, "[role=treeitem][data-node^=part-]")
-    part.click()
     name = part.get_attribute("aria-label").split(":")[0]
+    part.click()
     assert find(page, "#tree-selection strong").text == name
     find(page, "#tree-selection [data-key=tree-map]").click()
     assert find(page, "#detail h2").text == name

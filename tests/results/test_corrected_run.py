@@ -35,7 +35,8 @@ def test_merged_cluster_has_texts_keywords_and_share_of_its_parts(run: Corrected
     assert [entry.cluster for entry in run.entries()] == [0, 2, 3]
     assert after.size == before[0].size + before[1].size
     assert after.estimated_share == pytest.approx(before[0].estimated_share + before[1].estimated_share)
-    assert set(after.typical_rows) == {*before[0].typical_rows, *before[1].typical_rows}
+    assert len({run.points.texts[row] for row in after.typical_rows}) == len(after.typical_rows) == 5
+    assert set(run.clusters[after.typical_rows]) == {0}
     assert {*after.keywords} & {*before[0].keywords}
     assert 1 not in after.near
     assert 0 not in after.near
@@ -74,6 +75,22 @@ def test_clusters_that_corrections_do_not_touch_keep_their_keywords(run: Correct
     before = {entry.cluster: entry.keywords for entry in run.entries()}
     run.correct({"do": "merge", "cluster": 1, "into": 0})
     assert {cluster: entry_of(run, cluster).keywords for cluster in (2, 3)} == {2: before[2], 3: before[3]}
+
+
+def test_merged_cluster_of_a_run_without_embeddings_has_the_typical_texts_of_its_parts(run: CorrectedRun) -> None:
+    run = CorrectedRun(run.summary, run.points)  # no folder to read them from
+    before = {entry.cluster: entry for entry in run.entries()}
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    typical = set(entry_of(run, 0).typical_rows)
+    assert typical <= {*before[0].typical_rows, *before[1].typical_rows}
+    assert typical & set(before[0].typical_rows)
+    assert typical & set(before[1].typical_rows)
+
+
+def test_clusters_that_corrections_do_not_touch_keep_their_typical_texts(run: CorrectedRun) -> None:
+    before = entry_of(run, 2).typical_rows
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    assert entry_of(run, 2).typical_rows == before
 
 
 def test_clusters_that_corrections_do_not_touch_keep_their_reliability(run: CorrectedRun) -> None:

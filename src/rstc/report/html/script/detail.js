@@ -46,6 +46,7 @@ function clusterDetail(id) {
   return [
     element("h2", {}, colourDot(id), " ", clusterName(id)),
     element("p", { class: "meta" }, `${groupOf(id) ? (groupOf(id).rows ? "part of a cluster" : `${groupOf(id).clusters.length} clusters`) : `cluster ${id === NO_CLUSTER ? "none" : id}`} · ${formatTexts(rows.length)} (${formatPercent(rows.length / N)}) · mean confidence ${formatPercent(meanConfidences().get(id))}`),
+    groupMembers(id),
     cluster?.reliability ? element("p", { class: "note" }, `${cluster.reliability.sentence[0].toUpperCase()}${cluster.reliability.sentence.slice(1)}.`) : null,
     cluster ? element("div", { class: "words" }, ...cluster.keywords.map((word) => element("span", {}, word))) : null,
     near.length ? element("p", {}, "Near: ", ...near.flatMap((other) => [element("button", { type: "button", onclick: () => select(other) }, clusterName(other)), " "])) : null,

@@ -8,6 +8,7 @@
 //   groupOf(id)          the group with this number, or undefined: { id, name, clusters, largest, part, rows or null }
 //   groupColour(group)   the colour of a group: that of its largest cluster, in a shade of its own for a part of a cluster
 //   setGrouping(how)     { n } cuts the tree into n groups, { level } is the name of a level, null shows all clusters
+//   groupMembers(id)     for the detail view: a list of the clusters in a group, null if it is no group
 //   groupingControl()    a slider and the buttons of the levels, which can be placed anywhere on the page
 // After a change all subscribers are notified (subscribe in state.js). clusterName, colourOf, rowsOf and select know groups.
 
@@ -100,6 +101,12 @@ function groupOf(id) {
 
 function shownCluster(id) {
   return state.grouping?.ofCluster.get(id) ?? id;
+}
+
+function groupMembers(id) {
+  const group = groupOf(id);
+  if (!group || group.rows) return null;
+  return element("ul", { class: "members", "aria-label": "Clusters of this group" }, ...[...group.clusters].sort(bySize).map((member) => element("li", {}, `${clusterName(member)} (${formatCount(sizeOf(member))})`)));
 }
 
 const PART_SHADES = [0, -0.4, 0.45, -0.2, 0.25, -0.55, 0.6]; // negative: towards black, positive: towards white
