@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rstc.cli.compare import Every, GroupColumns, TimeColumn, print_comparison_findings
 from rstc.cli.options import (
     Device,
     Encoding,
@@ -106,6 +107,9 @@ def cluster(
             help="Keep the other columns of the file on the page and in points.parquet, to filter and compare by.",
         ),
     ] = True,
+    time: TimeColumn = None,
+    every: Every = None,
+    by: GroupColumns = None,
     overwrite: Overwrite = False,
     resume: Resume = None,
     cache: Cache = True,
@@ -138,8 +142,12 @@ def cluster(
 
         torchrun --nproc-per-node=2 -m rstc cluster tickets.parquet -k 12 --out run
 
+        rstc cluster tweets.csv -k 12 --out run --time posted_at --by airline
+
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
+    from rstc.results.comparisons import ComparisonRequest
+
     changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
     if noise is not None:
         changes["noise"] = noise
@@ -158,6 +166,7 @@ def cluster(
         encoding=encoding,
         guard_formulas=guard_formulas,
         keep_columns=keep_columns,
+        comparisons=ComparisonRequest.build(time, every, by or []),
         overwrite=overwrite,
         resume=resume,
         cache=default_cache_folder() if cache else None,
@@ -217,6 +226,8 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
         from rstc.pipelines.score import score_run
 
         score_run(out, options["truth_column"])
+    if options.get("comparisons"):
+        print_comparison_findings(out)
     report_formula_guard(options.get("guard_formulas", False), summary.input.format)
     output.print(f"Written to {out}; open {out / REPORT}", soft_wrap=True)
 

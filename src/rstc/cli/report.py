@@ -53,13 +53,17 @@ def figures(
 ) -> None:
     """Draw the map, the hierarchy, the cluster sizes and the training curves of a run, each as PNG and SVG.
 
+    What the clusters were compared by (`rstc compare`) is drawn as well: over_time, and by_COLUMN for each column.
+
     Example:
 
         rstc figures run --out pictures
     """
     from rstc.cli.display import output
     from rstc.report.figures import write_figures
+    from rstc.results.comparisons import repeat_comparisons
     from rstc.results.corrected_run import CorrectedRun
 
-    for path in write_figures(CorrectedRun.read(folder), out):
+    run = CorrectedRun.read(folder)
+    for path in write_figures(run, out, repeat_comparisons(folder, run)):
         output.print(str(path), soft_wrap=True)

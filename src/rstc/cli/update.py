@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rstc.cli.compare import Every, GroupColumns, TimeColumn, print_comparison_findings
 from rstc.cli.options import Encoding
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ def update(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
     file: Annotated[str, typer.Argument(help="New rows: CSV, TSV, JSONL, Parquet or plain text.")],
     encoding: Encoding = "utf-8",
+    time: TimeColumn = None,
+    every: Every = None,
+    by: GroupColumns = None,
 ) -> None:
     """Add new rows to a run.
 
@@ -24,19 +28,27 @@ def update(
     if the updated model assigns it there. DIR then holds the old rows followed by the new ones, and the drift between
     them is printed. No cluster is added: if the drift is large, cluster everything again.
 
-    Example:
+    What the clusters of the run were compared by (`rstc compare`) is compared again, with the new rows; --time and --by
+    ask for something else.
+
+    Examples:
 
         rstc update run this_week.csv
+
+        rstc update run this_week.csv --time posted_at --every week
     """
     from rstc.cli.display import cluster_table, output, show_progress
+    from rstc.results.comparisons import ComparisonRequest
 
+    comparisons = ComparisonRequest.build(time, every, by or [])
     with show_progress(file, folder) as listener:
         from rstc.pipelines.cluster import update_run
 
-        summary = update_run(folder, file, encoding=encoding, listener=listener)
+        summary = update_run(folder, file, encoding=encoding, comparisons=comparisons, listener=listener)
     output.print(cluster_table(summary.clusters))
     for line in format_drift(summary):
         output.print(line)
+    print_comparison_findings(folder)
 
 
 def format_drift(summary: Summary) -> list[str]:

@@ -245,6 +245,17 @@ def extract_confidence(table: pd.DataFrame, requested: str | None) -> list[float
     return None
 
 
+def to_series(values: Any, default_name: str) -> pd.Series[Any]:
+    """Return one-dimensional values that a user gave in Python as a Series; without a name, it gets the default one."""
+    column = _to_pandas(values)
+    if getattr(column, "ndim", 1) != 1:
+        raise InputError(f"{default_name} must be one-dimensional, got an array of shape {column.shape}")
+    series = (
+        column if isinstance(column, pd.Series) else pd.Series(column if hasattr(column, "dtype") else list(column))
+    )
+    return series.rename(default_name) if series.name is None else series
+
+
 def _to_pandas(X: Any) -> Any:
     """Return a column or table of another library as its own `to_pandas` converts it."""
     if isinstance(X, (pd.Series, pd.DataFrame)) or not hasattr(X, "to_pandas"):

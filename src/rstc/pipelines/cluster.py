@@ -27,6 +27,7 @@ from rstc.persistence.model_description import read_description
 from rstc.pipelines.inputs import Columns, RunInput, digest_rows, read_input
 from rstc.report.html.render import write_page
 from rstc.representation.folder_checks import check_encoder_source
+from rstc.results.comparisons import ComparisonRequest, check_request, read_request, write_request
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import (
     CHECKPOINTS,
@@ -75,6 +76,7 @@ def cluster_file(
     seed: int = 0,
     guard_formulas: bool = False,
     keep_columns: bool = True,
+    comparisons: ComparisonRequest | None = None,
     overwrite: bool = False,
     resume: bool = True,
     cache: Path | None = None,
@@ -115,6 +117,8 @@ def cluster_file(
         Whether to escape texts in clusters.<format> that a spreadsheet would evaluate as a formula.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the file.
+    comparisons : ComparisonRequest, optional
+        Columns of the file that the clusters are compared by at the end of the run.
     overwrite : bool
         Whether an earlier run in the folder may be replaced.
     resume : bool
@@ -153,12 +157,17 @@ def cluster_file(
             noise=config.noise,
             processes=processes,
         )
+        if comparisons is not None:
+            processes.run_on_first(lambda: check_request(_read_columns(run_input, comparisons), comparisons))
 
     def describe_command() -> Command:
         return _describe_command(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
 
     if processes.run_on_first(lambda: _can_be_completed(out, describe_command, overwrite, resume)):
-        return add_map_and_page(out, progress) if processes.is_first else None
+        if not processes.is_first:
+            return None
+        write_request(out, comparisons)
+        return add_map_and_page(out, progress)
     with progress.stage("load"):
         progress.advance(0, 0)
         from rstc.estimator import RSTC
@@ -173,13 +182,22 @@ def cluster_file(
     )
     texts = pd.Series(run_input.texts, name=run_input.columns.text, dtype=object)  # the model keeps the column's name
     model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache)
-    origin = RunOrigin(preset, seed, guard_formulas, resumed_at=checkpoints.resumed_at, keep_columns=keep_columns)
+    origin = RunOrigin(
+        preset, seed, guard_formulas, checkpoints.resumed_at, keep_columns=keep_columns, comparisons=comparisons
+    )
     if not write_results(out, run_input, model, origin, progress, processes, describe_command):
         return None
     return add_map_and_page(out, progress)
 
 
-def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Listener | None = None) -> Summary:
+def update_run(
+    folder: Path,
+    path: str,
+    *,
+    encoding: str = "utf-8",
+    comparisons: ComparisonRequest | None = None,
+    listener: Listener | None = None,
+) -> Summary:
     """Add the rows of a file to a run: training continues with them, and clusters keep their numbers.
 
     The folder then holds the earlier rows followed by the new ones.
@@ -192,6 +210,8 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         The file with the new rows.
     encoding : str
         Encoding of the file.
+    comparisons : ComparisonRequest, optional
+        Columns that the clusters are compared by; by default those that they were compared by before.
     listener : callable, optional
         Called with (stage, done, total).
 
@@ -216,6 +236,8 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         table = pd.concat([old, new], ignore_index=True)
         if before.format in SPREADSHEET_FORMATS:
             table = table.fillna("")
+        if comparisons is not None:
+            check_request(table.drop(columns=[before.text_column]), comparisons)
     old_texts, new_texts = (extract_texts(rows, before.text_column) for rows in (old, new))
     validate_new_texts(new_texts, read_description(folder / MODEL).config.get("class_contrast", True))
     run_input = RunInput(
@@ -238,7 +260,12 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
     model.update(new_texts, old=old_texts, progress=listener)
     update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
     origin = RunOrigin(
-        run.summary.preset, run.summary.seed, before.guard_formulas, update=update, keep_columns=before.keep_columns
+        run.summary.preset,
+        run.summary.seed,
+        before.guard_formulas,
+        update=update,
+        keep_columns=before.keep_columns,
+        comparisons=comparisons or read_request(folder),
     )
     write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS)
     return add_map_and_page(folder, progress)
@@ -301,6 +328,7 @@ def write_results(
         write_clusters(folder, tables, run_input.format, origin.guard_formulas)
         model.save(folder / MODEL)
         write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
+        write_request(folder, origin.comparisons)
         seconds = progress.elapsed()
         write_summary(folder, summarise_run(run_input, output, model, clusters, origin, seconds, processes.size))
     progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
@@ -341,6 +369,15 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # of a run from scratch that was interrupted
         (folder / UNFINISHED).unlink()
     return summary
+
+
+def _read_columns(run_input: RunInput, comparisons: ComparisonRequest) -> pd.DataFrame:
+    """Read the columns that are compared by, and the first rows of the others, without the texts."""
+    texts, compared = {run_input.columns.text, *(run_input.columns.views or ())}, {comparisons.time, *comparisons.by}
+    parts: list[pd.DataFrame] = []
+    for table in run_input.read_tables():
+        parts.append(table[[name for name in table.columns if name not in texts and (not parts or name in compared)]])
+    return pd.concat(parts, ignore_index=True)
 
 
 def _describe_command(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rstc.errors import InputError
 from rstc.report.html.content import build_cluster_content
 from rstc.report.html.render import render_page, write_page
+from rstc.results.comparisons import repeat_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit, read_log
 from rstc.results.run_folder import MODEL
@@ -47,7 +48,9 @@ class EditSession:
 
     def page(self) -> str:
         """Return the page of the run without corrections; the page requests the state when it is opened."""
-        return render_page(self._original, {"token": self.token})
+        with self._lock:
+            comparisons = repeat_comparisons(self.folder, self.run)
+        return render_page(self._original, {"token": self.token}, comparisons)
 
     def state(self) -> dict[str, Any]:
         """Return the corrected state: the texts that changed their cluster, all clusters, and the number of edits."""

@@ -1,8 +1,9 @@
-"""Figures of a run for slides: map, hierarchy, sizes and training curves, from the same data as the page."""
+"""Figures of a run for slides: map, hierarchy, sizes, training curves and comparisons, from the data of the page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +11,18 @@ import numpy as np
 
 from rstc.errors import InputError
 from rstc.report.colours import GREY, HUES, colour_of
-from rstc.report.hierarchy_figure import draw_hierarchy, shorten_name
+from rstc.report.comparison_figures import draw_groups, draw_over_time, name_figure
+from rstc.report.figure_style import remove_frame, shorten_name
+from rstc.report.hierarchy_figure import draw_hierarchy
 from rstc.report.html.content import build_tree_content
 from rstc.report.map_figure import draw_map
+from rstc.results.comparisons import Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.runtime.optional import import_optional
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MAX_NAME_LENGTH = 28  # characters of a name in a figure
 MAX_BARS = 100  # clusters in the figure of sizes
 CURVES = {
     "loss_class": "class-wise loss",
@@ -31,8 +33,8 @@ CURVES = {
 }
 
 
-def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
-    """Draw the map, the hierarchy, the sizes and the training curves of a run, each as PNG and SVG.
+def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None = None) -> list[Path]:
+    """Draw the map, the hierarchy, the sizes, the training curves and the comparisons of a run, each as PNG and SVG.
 
     Parameters
     ----------
@@ -40,6 +42,8 @@ def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
         The run.
     out : Path
         The folder to write to.
+    comparisons : Comparisons, optional
+        The clusters over time and by group: over_time.*, and by_<column>.* for each column.
 
     Returns
     -------
@@ -54,16 +58,20 @@ def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from error
     paths = []
-    figures: dict[str, Callable[[Figure, CorrectedRun], None]] = {
-        "map": _draw_map,
-        "hierarchy": _draw_hierarchy,
-        "sizes": draw_sizes,
-        "curves": draw_curves,
+    figures: dict[str, Callable[[Figure], None]] = {
+        "map": partial(_draw_map, run=run),
+        "hierarchy": partial(_draw_hierarchy, run=run),
+        "sizes": partial(draw_sizes, run=run),
+        "curves": partial(draw_curves, run=run),
     }
+    if comparisons is not None and comparisons.over_time is not None:
+        figures["over_time"] = partial(draw_over_time, result=comparisons.over_time)
+    for shares in comparisons.groups if comparisons is not None else []:
+        figures[name_figure(shares.column, figures)] = partial(draw_groups, shares=shares)
     with mpl.rc_context({"svg.hashsalt": "rstc", "font.size": 9}):
         for name, draw in figures.items():
             figure = Figure(figsize=(8, 5.5), layout="constrained")
-            draw(figure, run)
+            draw(figure)
             for suffix in ("png", "svg"):
                 path = out / f"{name}.{suffix}"
                 figure.savefig(path, dpi=200, metadata={"Date": None} if suffix == "svg" else None)
@@ -97,10 +105,10 @@ def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
     handles: list[Any] = [Patch(color=GREY, label="counted")]
     if estimated:
         handles += axes.plot(*zip(*estimated, strict=True), "|", color="black", ms=9, label="estimated (b)")
-    axes.set_yticks(rows, [shorten_name(entry.name, MAX_NAME_LENGTH) for entry in entries])
+    axes.set_yticks(rows, [shorten_name(entry.name) for entry in entries])
     axes.set_xlabel("share of the texts, %")
     axes.legend(handles=handles, loc="lower right", frameon=False)
-    _remove_frame(axes)
+    remove_frame(axes)
 
 
 def draw_curves(figure: Figure, run: CorrectedRun) -> None:
@@ -126,10 +134,6 @@ def draw_curves(figure: Figure, run: CorrectedRun) -> None:
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("step")
         axes.set_ylim(0, 1.08 * max(max(record[name] for record in records), 1e-9))
-        _remove_frame(axes)
+        remove_frame(axes)
     for axes in all_axes[len(titles) :]:
         axes.set_axis_off()
-
-
-def _remove_frame(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)

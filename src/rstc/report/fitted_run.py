@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rstc.io.columns import TEXT_COLUMN
 from rstc.io.predictions import NO_CLUSTER
+from rstc.results.comparisons import ComparisonRequest
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
 from rstc.results.kept_columns import make_storable
@@ -110,6 +111,8 @@ class RunOrigin:
         The rows that were added to an earlier run.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the input.
+    comparisons : ComparisonRequest or None
+        What the clusters are compared by.
     """
 
     preset: str
@@ -118,6 +121,7 @@ class RunOrigin:
     resumed_at: int | None = None
     update: UpdateSummary | None = None
     keep_columns: bool = True
+    comparisons: ComparisonRequest | None = None
 
 
 def describe_clusters(output: RunOutput, model: ClusteredTexts) -> list[ClusterEntry]:

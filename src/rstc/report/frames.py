@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from rstc.errors import InputError
 from rstc.io.columns import add_predictions
 from rstc.report.colours import colour_of
+from rstc.report.comparison_frames import FittedClusters, build_group_frame, build_over_time_frame
 from rstc.results.describe import describe
 from rstc.results.edits import validate_name
 from rstc.results.layout import Layout, compute_layout
@@ -108,6 +109,59 @@ class ResultFramesMixin:
         """
         self._check_has_texts()
         return self._cluster_frame_and_html[0]
+
+    def over_time(self, dates: Any, every: str | None = None) -> pd.DataFrame:
+        """Return the share of each cluster per period, and whether the cluster is new, growing, steady, fading or gone.
+
+        Parameters
+        ----------
+        dates : sequence or column
+            The date of each fitted text, as dates or strings; a text without one is left out.
+        every : {"day", "week", "month", "quarter", "year"}, optional
+            The length of a period; by default the span of the dates decides.
+
+        Returns
+        -------
+        DataFrame
+            One row per cluster and period: `cluster`, `cluster_name`, `period` (its first day), `count`, `total`,
+            `share` with its 95 % interval `low` to `high`, `is_complete` (of the period), `is_peak`, and for the whole
+            cluster `trend`, `change` (ratio of the last to the first share of its trend) with `change_low` and
+            `change_high`, and `q_value`. `frame.attrs["findings"]` lists what was found in sentences.
+
+        Examples
+        --------
+        >>> model.over_time(table["posted_at"], every="week")  # doctest: +SKIP
+        """
+        return build_over_time_frame(self._fitted_clusters(), dates, every)
+
+    def by_group(self, values: Any) -> pd.DataFrame:
+        """Return the share of each cluster in each group of texts, and where it is over- or under-represented.
+
+        Parameters
+        ----------
+        values : sequence or column
+            The group of each fitted text, such as a country or a rating; a text without one is left out. Numbers with
+            more than 10 values are cut at their quartiles, dates into periods, and of more than 20 other values the
+            rarest are counted together.
+
+        Returns
+        -------
+        DataFrame
+            One row per cluster and group: `cluster`, `cluster_name`, `value`, `count`, `total` (of the group), `share`
+            of the group's texts with its 95 % interval `low` to `high`, `ratio` to the share in all other groups with
+            `ratio_low` and `ratio_high`, `q_value`, and `sign` (1 or -1 where q < 0.05). `frame.attrs` holds
+            `findings`, `effect` (Cramer's V) and its `p_value`.
+
+        Examples
+        --------
+        >>> model.by_group(table["airline"])  # doctest: +SKIP
+        """
+        return build_group_frame(self._fitted_clusters(), values)
+
+    def _fitted_clusters(self) -> FittedClusters:
+        info = self.cluster_info_
+        names = dict(zip(info.index.tolist(), info["name"].tolist(), strict=True))
+        return FittedClusters(self._texts, self.labels_, self.confidence_, names)
 
     def _check_has_texts(self) -> None:
         check_is_fitted(self, "class_distribution_")

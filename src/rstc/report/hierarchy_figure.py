@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.report.colours import colour_of
+from rstc.report.figure_style import shorten_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,12 +110,3 @@ def build_linkage(joins: Sequence[Join], clusters: Sequence[int]) -> tuple[list[
             if node[cluster] in (a, b):
                 node[cluster], size[cluster] = len(leaves) + len(rows) - 1, count
     return leaves, np.array(rows, dtype=np.float64).reshape(-1, 4)
-
-
-def shorten_name(name: str, max_length: int) -> str:
-    """Cut a name to a length and escape what matplotlib would read as mathematics.
-
-    >>> shorten_name("late parcels", 6), shorten_name("$ and $", 20)
-    ('late …', '\\\\$ and \\\\$')
-    """
-    return (name if len(name) <= max_length else name[: max_length - 1] + "…").replace("$", r"\$")

@@ -8,6 +8,7 @@ report.html         the result as a page
 model/              the trained model
 edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
 model-found/        the model as the run trained it, if corrections were applied
+comparisons.json    clusters over time and by group, if they were asked for (`rstc.results.comparisons.Comparisons`)
 checkpoints/        the checkpoints of a run that has not found its clusters yet
 unfinished.*        what the map and the page are made from, until they are (`UnfinishedRun`)
 ==================  ===========================================================================================
@@ -47,6 +48,7 @@ MODEL = "model"
 ORIGINAL_MODEL = "model-found"
 CHECKPOINTS = "checkpoints"
 UNFINISHED = "unfinished.safetensors"
+COMPARISONS = "comparisons.json"
 
 POINT_COLUMNS = ["text", "row", "cluster", "confidence", "x", "y"]  # of points.parquet, beside the kept columns
 
@@ -58,6 +60,7 @@ RUN_FILES = frozenset(
         MODEL,
         ORIGINAL_MODEL,
         EDITS,
+        COMPARISONS,
         UNFINISHED,
         *(CLUSTERS + suffix for suffix in SUFFIXES.values()),
     }
@@ -146,7 +149,7 @@ def check_target(out: Path, overwrite: bool) -> None:
 
 def remove_run_leftovers(folder: Path) -> None:
     """Remove the temporary files that a killed process left in a run folder."""
-    for name in (SUMMARY, POINTS, REPORT):
+    for name in (SUMMARY, POINTS, REPORT, COMPARISONS):
         remove_leftovers(folder / name)
 
 

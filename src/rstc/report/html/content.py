@@ -9,17 +9,20 @@ import numpy as np
 from rstc.io.predictions import HIGH_CONFIDENCE, MEDIUM_CONFIDENCE
 from rstc.numerics.hierarchy import collapse_tree
 from rstc.report.colours import GREY, HUES, SHADES
+from rstc.results.comparisons import Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.summary import ClusterEntry, OutlierSummary
 
 
-def build_page_content(run: CorrectedRun) -> dict[str, Any]:
+def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None) -> dict[str, Any]:
     """Build the content of the page of a run.
 
     Parameters
     ----------
     run : CorrectedRun
         The run, whose clusters are shown after the corrections.
+    comparisons : Comparisons, optional
+        The clusters over time and by group.
 
     Returns
     -------
@@ -37,6 +40,8 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
         "clusters": build_cluster_content(run),
         "count": stored["count"],
         "tree": build_tree_content(run),
+        "over_time": comparisons and comparisons.over_time and comparisons.over_time.to_json(),
+        "groups": [shares.to_json() for shares in comparisons.groups] if comparisons else [],
         "history": summary.history,
         "losses": summary.losses,
         "steps": summary.n_iter,

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rstc.io.atomic import replace_file
 from rstc.report.html.content import build_page_content
+from rstc.results.comparisons import Comparisons, repeat_comparisons, write_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import REPORT
 
@@ -45,7 +46,9 @@ SCRIPTS = (
 )
 
 
-def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str:
+def render_page(
+    run: CorrectedRun, editing: dict[str, str] | None = None, comparisons: Comparisons | None = None
+) -> str:
     """Render the page of a run, which shows the clusters after the corrections.
 
     Parameters
@@ -54,6 +57,8 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
         The run. For a page that is served it is the run without corrections: the server sends them.
     editing : dict, optional
         Token of the server that saves corrections; by default the page is read-only.
+    comparisons : Comparisons, optional
+        The clusters over time and by group.
 
     Returns
     -------
@@ -64,7 +69,7 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
 
     style = _read_asset("page.css")
     script = '(() => {\n"use strict";\n' + "\n".join(_read_asset(f"script/{name}.js") for name in SCRIPTS) + "\n})();\n"
-    content = build_page_content(run) | {"block_texts": BLOCK_TEXTS, "editing": editing}
+    content = build_page_content(run, comparisons) | {"block_texts": BLOCK_TEXTS, "editing": editing}
     points, clusters = run.points, run.clusters
     # Rounded down, so that the level of the percentage is that of the confidence.
     percent = np.clip(np.floor(100 * np.round(points.confidence.astype(np.float64), 4) + 1e-6), 0, 100)
@@ -88,7 +93,7 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
     )
 
 
-def write_page(folder: Path, run: CorrectedRun | None = None) -> Path:
+def write_page(folder: Path, run: CorrectedRun | None = None, comparisons: Comparisons | None = None) -> Path:
     """Write the page of a run, with its corrections.
 
     Parameters
@@ -97,6 +102,9 @@ def write_page(folder: Path, run: CorrectedRun | None = None) -> Path:
         The run folder.
     run : CorrectedRun, optional
         The run; by default it is read from the folder.
+    comparisons : Comparisons, optional
+        The clusters over time and by group. By default what was compared last is computed again, since the clusters may
+        have changed, and written to comparisons.json.
 
     Returns
     -------
@@ -104,8 +112,12 @@ def write_page(folder: Path, run: CorrectedRun | None = None) -> Path:
         The page.
     """
     run = run or CorrectedRun.read(folder)
+    if comparisons is None:
+        comparisons = repeat_comparisons(folder, run)
+        if comparisons is not None:
+            write_comparisons(folder, comparisons)
     with replace_file(folder / REPORT) as temporary:
-        temporary.write_text(render_page(run), encoding="utf-8")
+        temporary.write_text(render_page(run, comparisons=comparisons), encoding="utf-8")
     return folder / REPORT
 
 
