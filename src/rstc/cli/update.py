@@ -31,7 +31,7 @@ def update(
     from rstc.cli.display import cluster_table, output, show_progress
 
     with show_progress(file, folder) as listener:
-        from rstc.pipelines.cluster import update_run
+        from rstc.pipelines.update import update_run
 
         summary = update_run(folder, file, encoding=encoding, listener=listener)
     output.print(cluster_table(summary.clusters))

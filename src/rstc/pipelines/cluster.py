@@ -1,4 +1,4 @@
-"""Cluster a file into a run folder, and update a run with more rows: read, validate, fit, write, draw the map.
+"""Cluster a file into a run folder: read, validate, fit, write, draw the map.
 
 Torch and scikit-learn take seconds to import. They are imported inside the functions, after the input was read and
 validated: whatever is wrong with an input or a setting is said before.
@@ -20,11 +20,8 @@ import pandas as pd
 from rstc.config import Config, make_config
 from rstc.errors import InputError
 from rstc.io.atomic import replace_folder
-from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
-from rstc.io.csv_injection import SPREADSHEET_FORMATS
-from rstc.io.formats import SUFFIXES, detect_format, read_table
-from rstc.persistence.model_description import read_description
-from rstc.pipelines.inputs import Columns, RunInput, digest_rows, read_input
+from rstc.io.formats import SUFFIXES, detect_format
+from rstc.pipelines.inputs import RunInput, digest_rows, read_input
 from rstc.report.html.render import write_page
 from rstc.representation.folder_checks import check_encoder_source
 from rstc.results.corrected_run import CorrectedRun
@@ -37,7 +34,6 @@ from rstc.results.run_folder import (
     UnfinishedRun,
     check_target,
     is_unfinished,
-    read_rows,
     read_summary,
     read_unfinished,
     remove_run_leftovers,
@@ -46,11 +42,11 @@ from rstc.results.run_folder import (
     write_summary,
     write_unfinished,
 )
-from rstc.results.summary import Summary, UpdateSummary
-from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
+from rstc.results.summary import Summary
+from rstc.runtime.distributed import ProcessGroup, current_process_group
 from rstc.runtime.progress import Listener, Progress
 from rstc.runtime.signals import StopHandler
-from rstc.validation.fit_input import validate_fit_input, validate_new_texts
+from rstc.validation.fit_input import validate_fit_input
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
@@ -177,71 +173,6 @@ def cluster_file(
     if not write_results(out, run_input, model, origin, progress, processes, describe_command):
         return None
     return add_map_and_page(out, progress)
-
-
-def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Listener | None = None) -> Summary:
-    """Add the rows of a file to a run: training continues with them, and clusters keep their numbers.
-
-    The folder then holds the earlier rows followed by the new ones.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    path : str
-        The file with the new rows.
-    encoding : str
-        Encoding of the file.
-    listener : callable, optional
-        Called with (stage, done, total).
-
-    Returns
-    -------
-    Summary
-        The new summary; its field `update` compares the new rows with the earlier ones.
-    """
-    run = CorrectedRun.read(folder)
-    progress = Progress(listener)
-    if run.log.edits:
-        raise InputError(
-            f"{folder} holds corrections, merges included, which refer to its present rows: undo them with "
-            f"`rstc explore`, update the run, and correct it afterwards"
-        )
-    before = run.summary.input
-    with progress.stage("read"):
-        old = read_rows(folder, before, run.points)
-        new = read_table(path, detect_format(path), encoding)
-        find_text_column(new, before.text_column)  # raises if it is missing
-        check_reserved_columns(new.columns)
-        table = pd.concat([old, new], ignore_index=True)
-        if before.format in SPREADSHEET_FORMATS:
-            table = table.fillna("")
-    old_texts, new_texts = (extract_texts(rows, before.text_column) for rows in (old, new))
-    validate_new_texts(new_texts, read_description(folder / MODEL).config.get("class_contrast", True))
-    run_input = RunInput(
-        before.file,
-        before.format,
-        Columns(before.text_column, before.view_columns),
-        extract_texts(table, before.text_column),
-        views=None,
-        labels=None,
-        rows=range(len(table)),
-        n_rows=len(table),
-        read_tables=lambda: [table],
-    )
-    with progress.stage("load"):
-        progress.advance(0, 0)
-        from rstc.estimator import RSTC
-        from rstc.pipelines.outputs import RunOrigin
-
-        model = RSTC.load(folder / MODEL)
-    model.update(new_texts, old=old_texts, progress=listener)
-    update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
-    origin = RunOrigin(
-        run.summary.preset, run.summary.seed, before.guard_formulas, update=update, keep_columns=before.keep_columns
-    )
-    write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS)
-    return add_map_and_page(folder, progress)
 
 
 def write_results(
