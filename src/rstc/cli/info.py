@@ -56,4 +56,12 @@ def info(
             output.print(f"{'reliability':<13} {when}{run.summary.reliability.describe()}")
         if run.log.edits:
             output.print(f"{'corrections':<13} {len(run.log.edits)}")
+        for entry in run.summary.updates:
+            output.print(f"{'update':<13} {entry.date[:10]}: {entry.n_rows:,} rows of {entry.file}", soft_wrap=True)
+        for overlap in run.summary.overlaps:
+            if {overlap.cluster, overlap.other} <= set(run.state.names):
+                output.print(f"{'overlap':<13} {overlap.describe(run.state.names)}", soft_wrap=True)
+        for proposal in run.proposals:
+            line = f"{proposal.id} ({proposal.status}): {proposal.name}, {proposal.size:,} texts"
+            output.print(f"{'proposal':<13} {line}", soft_wrap=True)
         output.print(cluster_table(run.entries()))

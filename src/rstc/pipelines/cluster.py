@@ -25,6 +25,7 @@ from rstc.pipelines.inputs import RunInput, digest_rows, read_input
 from rstc.report.html.render import write_page
 from rstc.representation.folder_checks import check_encoder_source
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.proposals import read_proposals
 from rstc.results.run_folder import (
     CHECKPOINTS,
     CLUSTERS,
@@ -183,6 +184,7 @@ def write_results(
     progress: Progress,
     processes: ProcessGroup,
     describe_command: Callable[[], Command] | None = None,
+    write_more: Callable[[Path, Points], None] | None = None,
 ) -> bool:
     """Write the clusters, the summary and the model of a run, and what its map and its page are made from.
 
@@ -202,6 +204,8 @@ def write_results(
         The processes that share the run.
     describe_command : callable, optional
         Returns what the run was requested with; without it, only `rstc report` completes an interrupted run.
+    write_more : callable, optional
+        Called with the new folder and the points of the run, to write what only updated runs have.
 
     Returns
     -------
@@ -236,9 +240,14 @@ def write_results(
         tables = iter_clustered_tables(run_input, output, names)
         write_clusters(folder, tables, run_input.format, origin.guard_formulas)
         model.save(folder / MODEL)
-        write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
+        command = describe_command() if describe_command else None
+        write_unfinished(folder, UnfinishedRun(points, output.E, command))
+        if command:
+            origin = replace(origin, digest=command["rows"])
         seconds = progress.elapsed()
         write_summary(folder, build_summary(run_input, output, model, clusters, origin, seconds, processes.size))
+        if write_more:
+            write_more(folder, points)
     progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
     return True
 
@@ -273,7 +282,7 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
         seconds |= {stage: round(elapsed[stage], 2) for stage in ("map", "write")}
         summary = replace(summary, seconds=seconds)
         write_summary(folder, summary)
-        write_page(folder, CorrectedRun(summary, points))
+        write_page(folder, CorrectedRun(summary, points, proposals=read_proposals(folder)))
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # of a run from scratch that was interrupted
         (folder / UNFINISHED).unlink()
     return summary

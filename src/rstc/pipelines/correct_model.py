@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from rstc.io.predictions import NO_CLUSTER
 from rstc.numerics.hierarchy import build_tree, cut_tree
 from rstc.persistence.fitted_model import FittedModel, merge_network_clusters
-from rstc.representation.head_training import fit_head
-from rstc.representation.heads import NEVER_PREDICTED_LOGIT, ClusteringNetwork
+from rstc.persistence.refit import refit_network, replace_clusters
 from rstc.representation.network import Network
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import ClusterState, Edit, common_label
-from rstc.runtime.device import fork_rng
 
 
 def find_merges(run: CorrectedRun, E: Tensor, n_clusters: int) -> list[Edit]:
@@ -47,19 +43,10 @@ def correct_model(model: FittedModel, E: Tensor, run: CorrectedRun) -> FittedMod
 
     Clusters that hold no text any more keep their number and are never predicted.
     """
-    n_clusters, clustered = run.state.next_cluster, run.clusters != NO_CLUSTER
-    labels = run.clusters[clustered]
-    counts = np.bincount(labels, minlength=n_clusters)
-    U = np.asarray(normalize(E.numpy()), dtype=np.float32)
     classes = None if model.classes is None else correct_classes(model.classes, run.state)
-    return model.with_clusters(
-        _correct_network(model.network, E, run, model.config.dropout),
-        counts / counts.sum(),
-        build_tree(U[clustered], labels, n_clusters),
-        classes,
-        [run.state.names.get(cluster) for cluster in range(n_clusters)],
-        model.confidence_model and model.confidence_model.refit_clusters(U[clustered], labels),
-    )
+    names = [run.state.names.get(cluster) for cluster in range(run.state.next_cluster)]
+    network = _correct_network(model.network, E, run, model.config.dropout)
+    return replace_clusters(model, network, E, run.clusters, classes, names)
 
 
 def correct_classes(classes: Sequence[Any], state: ClusterState) -> list[Any]:
@@ -85,19 +72,5 @@ def _correct_network(network: Network, E: Tensor, run: CorrectedRun, dropout: fl
     groups[original] = corrected
     outliers_moved = (run.clusters[~was_clustered] != NO_CLUSTER).any()
     if outliers_moved or (groups[original] != corrected).any() or (groups < 0).any():
-        return _refit_head(network, E, run.clusters, run.state.next_cluster, dropout)
+        return refit_network(network, E, run.clusters, run.state.next_cluster, dropout)
     return merge_network_clusters(network, groups, run.state.next_cluster)
-
-
-def _refit_head(network: Network, E: Tensor, clusters: NDArray[np.int64], n_clusters: int, dropout: float) -> Network:
-    """Return a network with a new clustering head, fitted to clusters (N,) of embeddings (N, D) other than noise."""
-    rows = np.flatnonzero(clusters != NO_CLUSTER)
-    with fork_rng(network.encoder.device, 0):
-        head = ClusteringNetwork(E.shape[1], n_clusters, dropout).to(network.encoder.device)
-        labels = torch.from_numpy(clusters[rows])
-        fit_head(head, E[torch.from_numpy(rows)], labels, np.random.default_rng(0))
-    last, empty = head[-1], np.setdiff1d(np.arange(n_clusters), clusters[rows])
-    assert isinstance(last, torch.nn.Linear)
-    with torch.no_grad():
-        last.weight[empty], last.bias[empty] = 0.0, NEVER_PREDICTED_LOGIT
-    return Network(network.encoder, head, network.projector).eval()

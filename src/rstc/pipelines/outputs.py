@@ -21,9 +21,11 @@ from rstc.results.naming import name_by_keywords
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
 from rstc.results.summary import (
     ClusterEntry,
+    ClusterOverlap,
     InputInfo,
     OutlierSummary,
     Summary,
+    UpdateEntry,
     UpdateSummary,
     build_cluster_entry,
 )
@@ -78,6 +80,12 @@ class RunOrigin:
         The rows that were added to an earlier run.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the input.
+    digest : str or None
+        Checksum of the rows of the first file.
+    updates : tuple of UpdateEntry
+        All updates.
+    overlaps : tuple of ClusterOverlap
+        Pairs of clusters that the update made hard to tell apart.
     """
 
     preset: str
@@ -86,6 +94,9 @@ class RunOrigin:
     resumed_at: int | None = None
     update: UpdateSummary | None = None
     keep_columns: bool = True
+    digest: str | None = None
+    updates: tuple[UpdateEntry, ...] = ()
+    overlaps: tuple[ClusterOverlap, ...] = ()
 
 
 def collect_output(run_input: RunInput, model: RSTC, processes: ProcessGroup) -> RunOutput | None:
@@ -213,6 +224,7 @@ def build_summary(
             n_trained=model.n_trained_,
             n_shown=len(output.texts),
             n_processes=n_processes,
+            digest=origin.digest,
         ),
         n_clusters=model.n_clusters_,
         n_clusters_search=model.n_clusters_search_,
@@ -235,6 +247,8 @@ def build_summary(
         created=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
         reliability=_assess_run(output, model, clusters),
+        updates=list(origin.updates),
+        overlaps=list(origin.overlaps),
     )
 
 

@@ -1,33 +1,50 @@
-"""Update a run with the rows of a file: continue training with them, and compare them with the earlier rows.
+"""Update a run with the rows of a file: continue training with them, compare them with the earlier rows, and propose
+new clusters for those that fit none.
 
-Torch and scikit-learn are imported inside the functions, after the input was read and validated.
+Corrections of the run are applied first and become part of it. Torch and scikit-learn are imported inside the
+functions, after the input was read and validated.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from rstc.errors import InputError
 from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
 from rstc.io.csv_injection import SPREADSHEET_FORMATS
 from rstc.io.formats import detect_format, read_table
 from rstc.persistence.model_description import read_description
+from rstc.pipelines.apply_edits import apply_edits
 from rstc.pipelines.cluster import add_map_and_page, write_results
-from rstc.pipelines.inputs import Columns, RunInput
+from rstc.pipelines.inputs import Columns, RunInput, digest_tables
+from rstc.pipelines.known_rows import find_known_rows
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import MODEL, read_rows
-from rstc.results.summary import Summary, UpdateSummary
+from rstc.results.earlier_edits import read_earlier_edits, write_earlier_edits
+from rstc.results.proposals import OPEN, Proposal, keep_unmatched, move_rows, write_proposals
+from rstc.results.run_folder import MODEL, Points, read_rows
+from rstc.results.summary import ClusterOverlap, Summary, UpdateEntry, UpdateSummary
 from rstc.runtime.distributed import SINGLE_PROCESS
 from rstc.runtime.progress import Listener, Progress
 from rstc.validation.fit_input import validate_new_texts
 
+if TYPE_CHECKING:
+    from rstc.estimator import RSTC
 
-def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Listener | None = None) -> Summary:
+
+def update_run(
+    folder: Path, path: str, *, encoding: str = "utf-8", again: bool = False, listener: Listener | None = None
+) -> Summary | None:
     """Add the rows of a file to a run: training continues with them, and clusters keep their numbers.
 
-    The folder then holds the earlier rows followed by the new ones.
+    The folder then holds the earlier rows followed by the new ones, and proposals of new clusters. Corrections are
+    applied first; the log of corrections is empty afterwards, and corrected texts stay where they were put.
 
     Parameters
     ----------
@@ -37,27 +54,31 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         The file with the new rows.
     encoding : str
         Encoding of the file.
+    again : bool
+        Whether to add rows that the run holds already (`rstc.pipelines.known_rows`).
     listener : callable, optional
         Called with (stage, done, total).
 
     Returns
     -------
-    Summary
-        The new summary; its field `update` compares the new rows with the earlier ones.
+    Summary or None
+        The new summary; its field `update` compares the new rows with the earlier ones. None if the run holds all rows
+        already, and was not changed.
     """
     run = CorrectedRun.read(folder)
     progress = Progress(listener)
-    if run.log.edits:
-        raise InputError(
-            f"{folder} holds corrections, merges included, which refer to its present rows: undo them with "
-            f"`rstc explore`, update the run, and correct it afterwards"
-        )
     before = run.summary.input
     with progress.stage("read"):
         old = read_rows(folder, before, run.points)
         new = read_table(path, detect_format(path), encoding)
         find_text_column(new, before.text_column)  # raises if it is missing
         check_reserved_columns(new.columns)
+        digest = digest_tables([new])
+        is_known = _find_known(run.summary, old, new, digest)
+        if not again:
+            if is_known.all() and len(new):
+                return None
+            new = new[~is_known]
         table = pd.concat([old, new], ignore_index=True)
         if before.format in SPREADSHEET_FORMATS:
             table = table.fillna("")
@@ -74,16 +95,86 @@ def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Li
         n_rows=len(table),
         read_tables=lambda: [table],
     )
+    edits = run.log.edits
+    if edits:
+        run = apply_edits(folder, listener)  # the model then predicts the corrected clusters
+    earlier = read_earlier_edits(folder).add(edits)
+    rows, clusters = run.points.rows, run.clusters
+    is_open = [proposal for proposal in run.proposals if proposal.status == OPEN]
     with progress.stage("load"):
         progress.advance(0, 0)
         from rstc.estimator import RSTC
         from rstc.pipelines.outputs import RunOrigin
 
         model = RSTC.load(folder / MODEL)
-    model.update(new_texts, old=old_texts, progress=listener)
-    update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
-    origin = RunOrigin(
-        run.summary.preset, run.summary.seed, before.guard_formulas, update=update, keep_columns=before.keep_columns
+    model.update(
+        new_texts,
+        old=old_texts,
+        fixed={int(rows[row]): int(clusters[row]) for row in earlier.rows},
+        not_settled=[int(rows[row]) for proposal in is_open for row in proposal.rows],
+        progress=listener,
     )
-    write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS)
+    update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
+    entry = UpdateEntry(
+        file=Path(path).name,
+        n_rows=len(new),
+        n_known=0 if again else int(is_known.sum()),
+        n_edits=len(edits),
+        digest=digest,
+        date=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    )
+    origin = RunOrigin(
+        run.summary.preset,
+        run.summary.seed,
+        before.guard_formulas,
+        update=update,
+        keep_columns=before.keep_columns,
+        digest=before.digest,
+        updates=(*run.summary.updates, entry),
+        overlaps=_find_overlaps(model),
+    )
+
+    def write_more(new_folder: Path, points: Points) -> None:
+        proposals = _renumber(model.proposals_, run.proposals, points)
+        if proposals:
+            write_proposals(new_folder, proposals)
+        if earlier.edits:
+            write_earlier_edits(new_folder, earlier)
+
+    write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS, write_more=write_more)
     return add_map_and_page(folder, progress)
+
+
+def _find_known(summary: Summary, old: pd.DataFrame, new: pd.DataFrame, digest: str) -> NDArray[np.bool_]:
+    """Return which rows of a file a run holds already; all of them if it was made of the same file."""
+    if digest in {summary.input.digest, *(entry.digest for entry in summary.updates)}:
+        return np.ones(len(new), dtype=bool)
+    added = [entry.n_rows for entry in summary.updates]
+    return find_known_rows(old, new, [len(old) - sum(added), *added])
+
+
+def _renumber(found: Iterable[Proposal], earlier: Iterable[Proposal], points: Points) -> list[Proposal]:
+    """Return the proposals of a run after an update, the found ones by the indices of their texts on the page."""
+    index = {int(row): i for i, row in enumerate(points.rows.tolist())}
+    earlier = list(earlier)
+    proposals = keep_unmatched((proposal for proposal in earlier if proposal.status == OPEN), move_rows(found, index))
+    next_id, numbered = max((proposal.id for proposal in earlier), default=0) + 1, []
+    present = {id(proposal) for proposal in earlier}
+    for proposal in proposals:
+        if id(proposal) not in present:
+            proposal, next_id = replace(proposal, id=next_id), next_id + 1
+        numbered.append(proposal)
+    settled = [proposal for proposal in earlier if proposal.status != OPEN]
+    return sorted([*settled, *numbered], key=lambda proposal: proposal.id)
+
+
+def _find_overlaps(model: RSTC) -> tuple[ClusterOverlap, ...]:
+    """Return the pairs of clusters of an updated model that are hard to tell apart."""
+    from rstc.pseudo_labels.overlap import find_overlaps
+
+    if model.reliability_ is None:
+        return ()
+    return tuple(
+        ClusterOverlap(cluster=pair.cluster, other=pair.other, share=round(pair.share, 4))
+        for pair in find_overlaps(model.reliability_.repeats, model.n_clusters_)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from rstc.errors import InputError
 from rstc.results.edits import (
+    ADDING_ACTIONS,
     EDITS,
     ClusterState,
     Edit,
@@ -24,6 +26,7 @@ from rstc.results.edits import (
     write_log,
 )
 from rstc.results.naming import WORDS_PER_NAME
+from rstc.results.proposals import Proposal, mark_accepted, read_proposals
 from rstc.results.run_folder import Points, read_points, read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
@@ -43,6 +46,8 @@ class CorrectedRun:
         The texts of the run.
     log : EditLog, optional
         The corrections.
+    proposals : sequence of Proposal
+        The new clusters that an update proposed, with the status that is stored.
 
     Attributes
     ----------
@@ -52,8 +57,10 @@ class CorrectedRun:
         The clusters and their names after the corrections.
     """
 
-    def __init__(self, summary: Summary, points: Points, log: EditLog | None = None) -> None:
-        self.summary, self.points = summary, points
+    def __init__(
+        self, summary: Summary, points: Points, log: EditLog | None = None, proposals: Sequence[Proposal] = ()
+    ) -> None:
+        self.summary, self.points, self._stored_proposals = summary, points, proposals
         self.log = self._saved_log = log or EditLog()
         names = {entry.cluster: entry.name for entry in summary.clusters}
         # The number of an empty cluster is in use as well: the model may still predict it.
@@ -69,7 +76,7 @@ class CorrectedRun:
                 f"the texts in {folder} are not those of its summary: "
                 f"there are {len(points.texts)}, the summary has {summary.input.n_shown}"
             )
-        return cls(summary, points, read_log(folder))
+        return cls(summary, points, read_log(folder), read_proposals(folder))
 
     def check_complete(self) -> None:
         """Raise InputError if the folder holds only a sample of the texts, which cannot be corrected."""
@@ -82,7 +89,7 @@ class CorrectedRun:
     def correct(self, edit: Edit) -> None:
         """Apply one more edit; a new cluster gets a number that no cluster ever had."""
         self.check_complete()
-        if isinstance(edit, dict) and edit.get("do") == "split":
+        if isinstance(edit, dict) and edit.get("do") in ADDING_ACTIONS:
             edit = {**edit, "new": max(self.state.next_cluster, self.log.next_cluster)}
         self.state = apply_edit(self.state, edit)
         self.log = EditLog((*self.log.edits, edit), max(self.state.next_cluster, self.log.next_cluster))
@@ -107,6 +114,17 @@ class CorrectedRun:
     def copy(self) -> CorrectedRun:
         """Return a copy whose corrections do not change this run."""
         return copy(self)
+
+    @property
+    def proposals(self) -> list[Proposal]:
+        """The proposed clusters, accepted if a correction made a cluster of them."""
+        return mark_accepted(self._stored_proposals, self.log)
+
+    def with_proposals(self, proposals: Sequence[Proposal]) -> CorrectedRun:
+        """Return this run with other proposals."""
+        changed = self.copy()
+        changed._stored_proposals = proposals
+        return changed
 
     @property
     def clusters(self) -> NDArray[np.int64]:

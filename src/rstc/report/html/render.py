@@ -40,6 +40,7 @@ SCRIPTS = (
     "search",
     "count",
     "charts",
+    "proposals",
     "exports",
     "main",
 )

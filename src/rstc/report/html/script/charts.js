@@ -111,7 +111,7 @@ function settingsPanel() {
   ];
 }
 
-const PANELS = { map: null, sizes: sizesPanel, count: nClustersPanel, training: trainingPanel, truth: truthPanel, settings: settingsPanel };
+const PANELS = { map: null, sizes: sizesPanel, count: nClustersPanel, training: trainingPanel, truth: truthPanel, proposals: proposalsPanel, settings: settingsPanel };
 
 function openTab(name) {
   for (const panel of Object.keys(PANELS)) {
@@ -134,6 +134,7 @@ function drawPanel() {
 function startTabs() {
   subscribe(drawPanel);
   byId("tab-truth").hidden = !content.truth;
+  byId("tab-proposals").hidden = state.proposals.length === 0;
   byId("tab-count").hidden = !content.count && !content.tree.length;
   const tabs = Object.keys(PANELS).filter((name) => !byId("tab-" + name).hidden);
   for (const [i, name] of tabs.entries()) {

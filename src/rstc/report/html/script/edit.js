@@ -15,9 +15,10 @@ async function request(path, body) {
 }
 
 // Show the state of the server: changed texts as [row, cluster], all clusters, and the number of edits.
-function showServerState({ rows, clusters, edits }) {
+function showServerState({ rows, clusters, edits, proposals }) {
   state.cluster.set(points.cluster);
   for (const [row, cluster] of rows) state.cluster[row] = cluster ?? NO_CLUSTER;
+  state.proposals = proposals;
   state.clusters = new Map(clusters.map((cluster) => [cluster.id, cluster]));
   if (state.selected !== null && state.selected !== NO_CLUSTER && !state.clusters.has(state.selected)) state.selected = null;
   byId("undo").disabled = edits === 0;
