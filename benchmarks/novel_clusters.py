@@ -80,7 +80,15 @@ def measure(E: np.ndarray, classes: np.ndarray, seed: int, leave_out: bool) -> d
 def main() -> None:
     parser = make_parser(__doc__, datasets=HALF_A + HALF_B, seeds=8)
     options = parser.parse_args()
-    names = ("N_NEIGHBOURS", "FLAGGED_SHARE", "MIN_COHESION", "MIN_RATE_RATIO", "MIN_STABILITY", "N_RESAMPLES")
+    names = (
+        "N_NEIGHBOURS",
+        "FLAGGED_SHARE",
+        "MIN_FLAGGED",
+        "MIN_COHESION",
+        "MIN_RATE_RATIO",
+        "MIN_STABILITY",
+        "N_RESAMPLES",
+    )
     config = {name.lower(): getattr(novelty, name) for name in names}
     results = ResultFile(
         "novel_clusters", key=("dataset", "seed", "leave_out"), config=config, halves={"A": HALF_A, "B": HALF_B}

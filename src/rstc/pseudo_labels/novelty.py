@@ -30,9 +30,13 @@ MAX_PARTS = 5  # of the earlier texts, that are compared with the others
 MAX_PART_SIZE = 2_000
 MAX_FLAGGED = 3_000  # texts that are linked, as the similarity of each pair is computed
 MIN_SIZE = 5
+MIN_FLAGGED = (
+    0.3  # share above the threshold of the new texts that are nearest to a group: of a cluster that grew it is
+)
+# about `FLAGGED_SHARE`
 MIN_COHESION = 0.6  # of a cluster's: mean similarity of its texts, less that of random pairs
 MIN_RATE_RATIO = 3.0  # share of the new texts in a group, by the share of the earlier texts that are as near to it
-MIN_STABILITY = 0.5
+MIN_STABILITY = 0.7
 N_RESAMPLES = 20
 RESAMPLED_SHARE = 0.7
 FOUND_JACCARD = 0.5
@@ -183,19 +187,21 @@ class _Search:
         cores = [flagged[core] for core in cores if len(core) >= max(MIN_SIZE // 2 + 1, min_size // 2)]
         if not cores:
             return []
-        joining = np.flatnonzero(is_drawn & (novelty > self.member_threshold))
         means = np.asarray(normalize(np.stack([self.U_new[core].mean(0) for core in cores])), dtype=np.float32)
-        to_groups = self.U_new[joining] @ means.T  # (n, G)
-        nearest, best = to_groups.argmax(1), to_groups.max(1)
-        is_nearer = best > (self.U_new[joining] @ self.centroids.T).max(1)
-        groups = [joining[is_nearer & (nearest == i)] for i in range(len(cores))]
-        return [
-            group
-            for group in groups
-            if len(group) >= min_size
-            and _mean_similarity(self.U_new[group]) >= self.min_cohesion
-            and self._is_new(group, int(is_drawn.sum()), is_drawn_old)
-        ]
+        to_groups = self.U_new @ means.T  # (M, G)
+        is_nearer = is_drawn & (to_groups.max(1) > (self.U_new @ self.centroids.T).max(1))
+        groups = []
+        for i in range(len(cores)):
+            nearest = np.flatnonzero(is_nearer & (to_groups.argmax(1) == i))
+            group = nearest[novelty[nearest] > self.member_threshold]
+            if (
+                len(group) >= min_size
+                and (novelty[nearest] > self.threshold).mean() >= MIN_FLAGGED
+                and _mean_similarity(self.U_new[group]) >= self.min_cohesion
+                and self._is_new(group, int(is_drawn.sum()), is_drawn_old)
+            ):
+                groups.append(group)
+        return groups
 
     def _is_new(self, group: Ints, n_new: int, is_drawn_old: NDArray[np.bool_]) -> bool:
         """Return whether a group is much more frequent among the new texts than near texts among the earlier ones."""
