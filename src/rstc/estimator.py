@@ -258,7 +258,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         *,
         old: Any = None,
         fixed: Mapping[int, int] | None = None,
-        not_settled: Iterable[int] = (),
+        proposals: Iterable[Proposal] | None = None,
         progress: Listener | None = None,
         watch: Watch | None = None,
     ) -> RSTC:
@@ -277,9 +277,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             The texts that the model was fitted on; required for a loaded model, which does not hold them.
         fixed : mapping, optional
             From positions of old texts to the clusters that these keep, -1 for outliers; the others may move.
-        not_settled : iterable of int, optional
-            Positions of old texts that may belong to a new cluster as the new texts may, such as those of a proposal
-            that was neither accepted nor declined.
+        proposals : iterable of Proposal, optional
+            Proposals of an earlier update, by default `proposals_`: texts of open ones may be proposed again with new
+            ones, and texts like those of declined ones are not.
         progress : callable, optional
             As in `fit`.
         watch : callable, optional
@@ -313,11 +313,17 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         drift = measure_drift(labels, assignment.confidence[rows], is_new, self.n_clusters_)
         with timing.stage("novelty"):
             clusters = np.where(given == NOT_FIXED, assignment.clusters[rows], given)
-            may_be_novel = is_new | np.isin(rows, list(not_settled))
-            names = self.given_names or [None] * self.n_clusters_
-            # By the embeddings before training, which would draw texts of a new kind to the clusters that there are.
-            E = assignment.embeddings[rows]
-            proposals = find_proposals(data.texts, E, clusters, may_be_novel, names, np.random.default_rng(0))
+            earlier = list(getattr(self, "proposals_", []) if proposals is None else proposals)
+            found = find_proposals(
+                data.texts,
+                # Of the model before training, which would draw texts of a new kind to the clusters that there are.
+                assignment.embeddings[rows],
+                clusters,
+                is_new,
+                self.given_names or [None] * self.n_clusters_,
+                np.random.default_rng(0),
+                move_rows(earlier, {row: i for i, row in enumerate(data.rows)}),
+            )
         # Views that were passed to `fit` exist for the old texts only.
         pairs = make_views(data.texts, config.views or self.views or str(Config().views))
         warm_start = WarmStart(network, labels, self._fitted_model.start)
@@ -348,7 +354,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.labels_[rows[given == NO_CLUSTER]] = NO_CLUSTER
         moved = (self.probabilities_[rows].argmax(1) != labels) & (given == NOT_FIXED)
         self.drift_ = replace(drift, moved=float(moved[~is_new].mean()) if not is_new.all() else 0.0)
-        self.proposals_ = move_rows(proposals, dict(enumerate(data.rows)))
+        self.proposals_ = move_rows(found, dict(enumerate(data.rows)))
         return self
 
     def accept_proposals(self, ids: Iterable[int] | str = "all") -> RSTC:

@@ -98,9 +98,8 @@ def update_run(
     edits = run.log.edits
     if edits:
         run = apply_edits(folder, listener)  # the model then predicts the corrected clusters
-    earlier = read_earlier_edits(folder).add(edits)
     rows, clusters = run.points.rows, run.clusters
-    is_open = [proposal for proposal in run.proposals if proposal.status == OPEN]
+    earlier = read_earlier_edits(folder).add(edits, clusters)
     with progress.stage("load"):
         progress.advance(0, 0)
         from rstc.estimator import RSTC
@@ -111,7 +110,7 @@ def update_run(
         new_texts,
         old=old_texts,
         fixed={int(rows[row]): int(clusters[row]) for row in earlier.rows},
-        not_settled=[int(rows[row]) for proposal in is_open for row in proposal.rows],
+        proposals=move_rows(run.proposals, dict(enumerate(rows.tolist()))),
         progress=listener,
     )
     update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())

@@ -1,7 +1,7 @@
 """The corrections that earlier updates of a run took over: what they were, and which texts they fixed.
 
 An update begins an empty log of corrections. The texts that a user split off, moved, marked as noise or made a cluster
-of keep their cluster in this and all later updates.
+of keep their cluster in this and all later updates, and so do all texts of clusters that were split or merged.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rstc.errors import InputError
 from rstc.io.atomic import replace_file
@@ -34,14 +37,23 @@ class EarlierEdits:
     edits: tuple[Edit, ...] = ()
     rows: tuple[int, ...] = ()
 
-    def add(self, edits: Iterable[Edit]) -> EarlierEdits:
-        """Return these corrections followed by others.
+    def add(self, edits: Iterable[Edit], clusters: NDArray[np.int64]) -> EarlierEdits:
+        """Return these corrections followed by others, which led to the clusters (N,).
 
-        >>> EarlierEdits().add([{"do": "noise", "rows": [5, 3]}, {"do": "merge", "cluster": 0, "into": 1}]).rows
-        (3, 5)
+        >>> edits = [{"do": "noise", "rows": [4, 3]}, {"do": "merge", "cluster": 0, "into": 1}]
+        >>> EarlierEdits().add(edits, np.array([2, 1, 1, -1, -1])).rows
+        (1, 2, 3, 4)
         """
         added = tuple(edits)
         rows = {row for edit in added for row in edit.get("rows", ())}
+        changed = [
+            edit[key]
+            for edit in added
+            if edit["do"] in ("split", "merge")
+            for key in ("cluster", "into")
+            if key in edit
+        ]
+        rows.update(np.flatnonzero(np.isin(clusters, changed)).tolist())
         return EarlierEdits((*self.edits, *added), tuple(sorted(rows.union(self.rows))))
 
 

@@ -19,6 +19,7 @@ from rstc.results.records import Record
 PROPOSALS = "proposals.json"
 FORMAT_VERSION = 1
 OPEN, ACCEPTED, DECLINED = "open", "accepted", "declined"
+MIN_LIKENESS = 0.8  # of a group to a declined one, by which it is the same
 MAX_NAMED = 8  # numbers that an error lists
 
 Ints = NDArray[np.int64]
@@ -68,7 +69,7 @@ def find_proposals(
     is_new: NDArray[np.bool_],
     names: Sequence[Any],
     rng: np.random.Generator,
-    first_id: int = 1,
+    earlier: Sequence[Proposal] = (),
 ) -> list[Proposal]:
     """Find groups of new texts that fit no cluster, and describe them.
 
@@ -86,8 +87,9 @@ def find_proposals(
         The name or None of each cluster.
     rng : numpy.random.Generator
         Draws the resamples.
-    first_id : int
-        The number of the first proposal.
+    earlier : sequence of Proposal
+        Earlier proposals, by indices of the texts. Texts of open ones count as new, and texts like those of declined
+        ones are not proposed again.
 
     Returns
     -------
@@ -101,15 +103,20 @@ def find_proposals(
     from rstc.results.naming import name_by_keywords
 
     U = np.asarray(normalize(E), dtype=np.float32)
+    is_new = is_new.copy()
+    is_new[[row for proposal in earlier if proposal.status == OPEN for row in proposal.rows]] = True
     old_rows, new_rows = np.flatnonzero(~is_new), np.flatnonzero(is_new)
     row_of_text: dict[str, int] = {}
     for row in new_rows.tolist():
         row_of_text.setdefault(texts[row], row)
     distinct = np.array(list(row_of_text.values()), dtype=np.int64)
     groups = find_novel_groups(U[old_rows], clusters[old_rows], U[distinct], rng)
+    declined = [U[proposal.rows] for proposal in earlier if proposal.status == DECLINED and proposal.rows]
+    groups = [group for group in groups if not any(_are_alike(U[distinct[group.rows]], other) for other in declined)]
     if not groups:
         return []
     n_clusters, labels = len(names), clusters.copy()
+    first_id = max((proposal.id for proposal in earlier), default=0) + 1
     group_of_text = {texts[distinct[row]]: i for i, group in enumerate(groups) for row in group.rows}
     for row in new_rows.tolist():
         if texts[row] in group_of_text:
@@ -135,6 +142,12 @@ def find_proposals(
                 )
             )
     return proposals
+
+
+def _are_alike(U: NDArray[np.float32], others: NDArray[np.float32]) -> bool:
+    """Return whether texts (n, D) are nearly as similar to other texts (m, D) as these are to each other."""
+    mean = others.mean(0)
+    return bool(U.mean(0) @ mean >= MIN_LIKENESS * (mean @ mean))
 
 
 def keep_unmatched(earlier: Iterable[Proposal], found: Iterable[Proposal]) -> list[Proposal]:
