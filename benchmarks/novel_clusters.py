@@ -24,7 +24,7 @@ from rstc.pseudo_labels.kmeans import fit_kmeans_with_swaps
 
 HALF_A = ["agnews", "stackoverflow", "tweet", "googlenews-t", "packages", "commands"]
 HALF_B = ["searchsnippets", "biomedical", "googlenews-ts", "googlenews-s", "assistant", "encyclopedia"]
-POOL_SIZE = 2_400  # texts of a set that samples are drawn from, which are embedded once
+POOL_SIZE = 1_600  # texts of a set that samples are drawn from, which are embedded once
 SAMPLE_SIZE = 800
 NEW_SHARE = 0.3
 MIN_CLASS_SIZE, MAX_CLASS_SIZE = 10, 60  # of the class that is left out
@@ -78,13 +78,15 @@ def measure(E: np.ndarray, classes: np.ndarray, seed: int, leave_out: bool) -> d
 
 
 def main() -> None:
-    parser = make_parser(__doc__, datasets=HALF_A + HALF_B, seeds=8)
+    parser = make_parser(__doc__, datasets=HALF_A + HALF_B, seeds=5)
     options = parser.parse_args()
     names = (
         "N_NEIGHBOURS",
         "FLAGGED_SHARE",
         "MIN_FLAGGED",
         "MIN_COHESION",
+        "MAX_LIKENESS",
+        "MIN_TIGHTNESS",
         "MIN_RATE_RATIO",
         "MIN_STABILITY",
         "N_RESAMPLES",

@@ -118,3 +118,15 @@ def test_file_that_is_no_log_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / EDITS).write_text(content)
     with pytest.raises(InputError, match="not a log of corrections"):
         read_log(tmp_path)
+
+
+def test_created_cluster_takes_its_texts_from_anywhere_and_can_be_undone() -> None:
+    initial = ClusterState(np.array([0, 0, 1, -1]), {0: "a", 1: "b"}, 2)
+    create = {"do": "create", "rows": [1, 3], "name": "b", "proposal": 1}
+    state = apply_edit(initial, create)
+    assert state.clusters.tolist() == [0, 2, 1, 2]
+    assert dict(state.names) == {0: "a", 1: "b", 2: "b (2)"}
+    assert state.next_cluster == 3
+    assert replay_edits(initial, []).clusters.tolist() == [0, 0, 1, -1]
+    with pytest.raises(InputError, match="cannot have the number 1"):
+        apply_edit(initial, {**create, "new": 1})

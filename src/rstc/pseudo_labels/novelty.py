@@ -36,6 +36,8 @@ MIN_FLAGGED = (
 # about `FLAGGED_SHARE`
 MIN_COHESION = 0.6  # of a cluster's: mean similarity of its texts, less that of random pairs
 MIN_RATE_RATIO = 3.0  # share of the new texts in a group, by the share of the earlier texts that are as near to it
+MAX_LIKENESS = 0.9  # mean similarity of a group to a cluster, by that within it, beyond which they are the same
+MIN_TIGHTNESS = 0.7  # mean similarity within such a cluster, by that within the group: of a diffuse one it says nothing
 MIN_STABILITY = 0.7
 N_RESAMPLES = 20
 RESAMPLED_SHARE = 0.7
@@ -147,6 +149,7 @@ class _Search:
     to_new: _Neighbours  # of the new texts
     to_old: _Neighbours
     centroids: Floats  # of the clusters, of length one
+    cluster_means: Floats
     clusters: Ints  # their numbers
     threshold: float  # of the novelty, above which texts are grouped
     member_threshold: float  # above which texts join a group
@@ -168,6 +171,7 @@ class _Search:
             _list_neighbours(U_new, None),
             _list_neighbours(U_new, U_old),
             np.asarray(normalize(means), dtype=np.float32),
+            means,
             clusters,
             threshold,
             member_threshold,
@@ -198,10 +202,18 @@ class _Search:
                 len(group) >= min_size
                 and (novelty[nearest] > self.threshold).mean() >= MIN_FLAGGED
                 and _mean_similarity(self.U_new[group]) >= self.min_cohesion
+                and not self._resembles_a_cluster(group)
                 and self._is_new(group, int(is_drawn.sum()), is_drawn_old)
             ):
                 groups.append(group)
         return groups
+
+    def _resembles_a_cluster(self, group: Ints) -> bool:
+        """Return whether a group is nearly as similar to a cluster as this cluster's texts are to each other."""
+        mean = self.U_new[group].mean(0)
+        within = (self.cluster_means**2).sum(1)
+        is_alike = self.cluster_means @ mean >= MAX_LIKENESS * within
+        return bool((is_alike & (within >= MIN_TIGHTNESS * (mean @ mean))).any())
 
     def _is_new(self, group: Ints, n_new: int, is_drawn_old: NDArray[np.bool_]) -> bool:
         """Return whether a group is much more frequent among the new texts than near texts among the earlier ones."""
