@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -22,27 +22,31 @@ from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
 from rstc.numerics.hierarchy import Tree, cut_tree
 from rstc.params import RSTCParams, document_settings
-from rstc.persistence.fitted_model import FittedModel
+from rstc.persistence.fitted_model import FittedModel, refit_network
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.model_folder import ENCODER, load_model, save_model
+from rstc.persistence.refit import replace_clusters
 from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM
+from rstc.pseudo_labels.confidence_model import assess_confidence
 from rstc.report.level_frames import LevelsMixin
 from rstc.report.visualize import VisualizeMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.token_limit import limit_tokens
 from rstc.representation.views import Views, make_views, use_precomputed_views
+from rstc.results.proposals import ACCEPTED, Proposal, find_proposals, move_rows, select_proposals
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.memory import check_memory
 from rstc.runtime.progress import Listener, Progress, Watch, open_listener
 from rstc.training.checkpointing import CheckpointFolder
 from rstc.training.drift import measure_drift
+from rstc.training.empty_clusters import leave_out_empty, restore_numbers
 from rstc.training.final_clusters import find_final_clusters
 from rstc.training.inputs import TrainingInputs, WarmStart, estimate_memory
 from rstc.training.levels import Division, Levels, find_levels
 from rstc.training.trainer import TrainResult, train
-from rstc.validation.fit_input import validate_fit_input, validate_new_texts
+from rstc.validation.fit_input import NOT_FIXED, validate_fit_input, validate_fixed_clusters, validate_new_texts
 from rstc.validation.labels import propagate_to_duplicates
 from rstc.validation.texts import NonEmptyTexts
 
@@ -123,6 +127,9 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Detects outliers; None unless `noise` is set.
     drift_ : Drift
         How new texts differ from the old ones; set by `update` only.
+    proposals_ : list of Proposal
+        Groups of new texts that fit no cluster (`rstc.results.proposals.Proposal`), with the positions of their texts;
+        set by `update` only.
     history_ : list of dict
         One entry for each update of the pseudo-labels.
     losses_ : list of tuple
@@ -155,6 +162,8 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     >>> model.get_params()["n_clusters"]
     20
     """
+
+    proposals_: list[Proposal]
 
     strangers_ = _make_alias("strangers_", "outlier_detector_")
     settled_ = _make_alias("settled_", "converged_")
@@ -263,13 +272,21 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         return self
 
     def update(
-        self, X: Any, *, old: Any = None, progress: Listener | bool | None = None, watch: Watch | None = None
+        self,
+        X: Any,
+        *,
+        old: Any = None,
+        fixed: Mapping[int, int] | None = None,
+        proposals: Iterable[Proposal] | None = None,
+        progress: Listener | bool | None = None,
+        watch: Watch | None = None,
     ) -> RSTC:
         """Continue training with more texts; clusters keep their numbers.
 
         Training starts from the labels that the model predicts for old and new texts. The fitted texts are then the
-        old ones followed by the new ones, and `drift_` measures how the new ones differ. No cluster is added: if the
-        drift is large, fit a new model.
+        old ones followed by the new ones, and `drift_` measures how the new ones differ. Groups of new texts that fit
+        no cluster are proposed as new clusters (`proposals_`), which `accept_proposals` adds. A cluster that holds no
+        text before the update stays empty.
 
         Parameters
         ----------
@@ -277,6 +294,11 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             The new texts.
         old : list, array, column or table, optional
             The texts that the model was fitted on; required for a loaded model, which does not hold them.
+        fixed : mapping, optional
+            From positions of old texts to the clusters that these keep, -1 for outliers; the others may move.
+        proposals : iterable of Proposal, optional
+            Proposals of an earlier update, by default `proposals_`: texts of open ones may be proposed again with new
+            ones, and texts like those of declined ones are not.
         progress : bool or callable, optional
             As in `fit`.
         watch : callable, optional
@@ -295,8 +317,11 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         config, processes = self.config_, SINGLE_PROCESS
         old_texts, new_texts = self._texts if old is None else to_text_list(old), to_text_list(X)
         validate_new_texts(new_texts, config.class_contrast)
+        fixed_clusters = validate_fixed_clusters(fixed or {}, len(old_texts), self.n_clusters_)
         data = NonEmptyTexts.from_list([*old_texts, *new_texts], None, self.text_column_)
-        is_new = np.array([row >= len(old_texts) for row in data.rows])
+        rows = np.array(data.rows, dtype=np.int64)
+        is_new = rows >= len(old_texts)
+        given = np.append(fixed_clusters, np.full(len(new_texts), NOT_FIXED))[rows]
 
         with open_listener(progress) as listener:
             timing = Progress(listener)
@@ -304,21 +329,100 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                 assignment = self.assign(data.all_texts)
                 network = deepcopy(self.network_)
                 truncated_share = limit_tokens(network.encoder, data.texts, config.max_tokens)
-            labels = assignment.probabilities[data.rows].argmax(1).astype(np.int64)
-            drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
+            labels = assignment.probabilities[rows].argmax(1).astype(np.int64)
+            labels = np.where(given >= 0, given, labels)
+            drift = measure_drift(labels, assignment.confidence[rows], is_new, self.n_clusters_)
+            with timing.stage("novelty"):
+                clusters = np.where(given == NOT_FIXED, assignment.clusters[rows], given)
+                earlier = list(getattr(self, "proposals_", []) if proposals is None else proposals)
+                found = find_proposals(
+                    data.texts,
+                    # Of the model before training, which would draw texts of a new kind to the clusters that there are.
+                    assignment.embeddings[rows],
+                    clusters,
+                    is_new,
+                    self.given_names or [None] * self.n_clusters_,
+                    np.random.default_rng(0),
+                    move_rows(earlier, {row: i for i, row in enumerate(data.rows)}),
+                )
             # Views that were passed to `fit` exist for the old texts only.
             pairs = make_views(data.texts, config.views or self.views or str(Config().views))
             warm_start = WarmStart(network, labels, self._fitted_model.start)
-            inputs = TrainingInputs(data.texts, pairs, network.encoder, self.n_clusters_, warm_start=warm_start)
+            used = np.unique(labels[~is_new])
+            if len(used) < self.n_clusters_:  # training would fill them, merged ones as well
+                labels = _nearest_used(assignment.probabilities[rows], used, labels)
+                warm_start = leave_out_empty(replace(warm_start, labels=labels), used)
+            inputs = TrainingInputs(data.texts, pairs, network.encoder, len(used), warm_start=warm_start)
             check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
 
             rng, watch = self._make_generator(processes), data.wrap_watch(watch)
             result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes)
+            if len(used) < self.n_clusters_:
+                result = restore_numbers(result, used, self.n_clusters_)
 
-        self._set_result(result, data, config, timing, processes, classes=self.classes_, previous=self._fitted_model)
-        moved = self.probabilities_[data.rows].argmax(1) != labels
+        known = np.where(given >= 0, given, NO_CLUSTER)
+        self._set_result(
+            result,
+            data,
+            config,
+            timing,
+            processes,
+            known=known if (known >= 0).any() else None,
+            classes=self.classes_,
+            previous=self._fitted_model,
+            n_expected=len(used),
+        )
+        self.labels_[rows[given == NO_CLUSTER]] = NO_CLUSTER
         self.truncated_share_ = truncated_share
+        moved = (self.probabilities_[rows].argmax(1) != labels) & (given == NOT_FIXED)
         self.drift_ = replace(drift, moved=float(moved[~is_new].mean()) if not is_new.all() else 0.0)
+        self.proposals_ = move_rows(found, dict(enumerate(data.rows)))
+        return self
+
+    def accept_proposals(self, ids: Iterable[int] | str = "all") -> RSTC:
+        """Make clusters of proposals; each gets the next number, and the model learns to predict it.
+
+        The other texts and clusters stay as they are.
+
+        Parameters
+        ----------
+        ids : iterable of int or "all"
+            The numbers of the proposals (`Proposal.id`).
+
+        Returns
+        -------
+        RSTC
+            The estimator itself, with more clusters.
+        """
+        check_is_fitted(self, "network_")
+        if not hasattr(self, "proposals_"):
+            raise InputError("there are no proposals before `update`")
+        chosen = select_proposals(self.proposals_, ids)
+        if not chosen:
+            return self
+        data, labels, n_before = NonEmptyTexts.from_list(self._texts), self.labels_.copy(), self.n_clusters_
+        for number, proposal in enumerate(chosen, start=n_before):
+            labels[proposal.rows] = number
+        n_clusters = n_before + len(chosen)
+        E, clusters = self.embedding_[data.rows], labels[data.rows]
+        dropout = self.config_.dropout
+        network = refit_network(self.network_, torch.from_numpy(E), clusters, n_clusters, dropout)
+        classes = None if self.classes_ is None else [*self.classes_, *[None] * len(chosen)]
+        names = [*(self._name_fitted_model().names or [None] * n_before), *(proposal.name for proposal in chosen)]
+        model = replace_clusters(self._fitted_model, network, torch.from_numpy(E), clusters, classes, names)
+        P = network.predict_embeddings(torch.from_numpy(E)).log_p.exp().numpy()
+        changed = np.flatnonzero(labels[data.rows] != self.labels_[data.rows])
+        confidence, texts = self.confidence_[data.rows], [data.texts[row] for row in changed]
+        confidence[changed] = assess_confidence(
+            model.confidence_model, P[changed], E[changed], texts, clusters[changed]
+        )
+        self._set_fitted_model(model)
+        self.n_clusters = n_clusters
+        self.reliability_ = None  # of the clusters before
+        self.confidence_, self.probabilities_ = data.expand(confidence, 0), data.expand(P, 0)
+        self.labels_ = labels
+        accepted = {proposal.id for proposal in chosen}
+        self.proposals_ = [replace(p, status=ACCEPTED) if p.id in accepted else p for p in self.proposals_]
         return self
 
     def fit_predict(self, X: Any, y: object = None, **fit_params: Any) -> NDArray[np.int64]:
@@ -453,15 +557,17 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         known: Ints | None = None,
         classes: list[Any] | None = None,
         previous: FittedModel | None = None,
+        n_expected: int | None = None,
     ) -> None:
         """Set all attributes from the result of training.
 
         Texts keep their `known` cluster (N,), where it is not NO_CLUSTER. Of a `previous` model, the names
-        of its clusters and the record of how their number was found are kept.
+        of its clusters and the record of how their number was found are kept. `n_expected` clusters should hold a text,
+        by default all.
         """
         prediction = result.prediction
         clusters = find_final_clusters(prediction, data.texts, known, config.noise, timing, processes)
-        n_filled, n_clusters = int((clusters.sizes > 0).sum()), len(clusters.sizes)
+        n_filled, n_clusters = int((clusters.sizes > 0).sum()), n_expected or len(clusters.sizes)
         if n_filled < COLLAPSE_SHARE * n_clusters:
             warnings.warn(CollapseWarning(n_filled, n_clusters, config.eps2, config.start), stacklevel=3)
         fitted_model = FittedModel(
@@ -503,6 +609,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self.seconds_ = timing.seconds
         self._texts, self._index, self._is_shared = data.all_texts, data.index, not processes.is_single
         self.__dict__.pop("_map_layout", None)
+        self.__dict__.pop("proposals_", None)  # of an earlier update
 
     def _set_fitted_model(self, model: FittedModel) -> None:
         """Set the attributes that a model folder holds; those of the fitted texts are set by `fit` alone."""
@@ -642,6 +749,11 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+
+def _nearest_used(P: NDArray[np.float32], used: Ints, labels: Ints) -> Ints:
+    """Return labels (N,) with the most probable used cluster (U,) in place of others, by probabilities (N, C)."""
+    return np.where(np.isin(labels, used), labels, used[P[:, used].argmax(1)])
 
 
 def _order_classes(classes: list[Any], order: Ints) -> list[Any]:

@@ -135,3 +135,15 @@ def test_a_merge_may_name_the_merged_cluster_whose_description_goes() -> None:
     assert (kept.names[1], kept.descriptions) == ("money", {1: "Money back."})
     named = replay_edits(INITIAL, [described, {**merge, "name": INITIAL.names[2]}])
     assert (named.names[1], named.descriptions, named.named) == (f"{INITIAL.names[2]} (2)", {}, frozenset())
+
+
+def test_created_cluster_takes_its_texts_from_anywhere_and_can_be_undone() -> None:
+    initial = ClusterState(np.array([0, 0, 1, -1]), {0: "a", 1: "b"}, 2)
+    create = {"do": "create", "rows": [1, 3], "name": "b", "proposal": 1}
+    state = apply_edit(initial, create)
+    assert state.clusters.tolist() == [0, 2, 1, 2]
+    assert dict(state.names) == {0: "a", 1: "b", 2: "b (2)"}
+    assert state.next_cluster == 3
+    assert replay_edits(initial, []).clusters.tolist() == [0, 0, 1, -1]
+    with pytest.raises(InputError, match="cannot have the number 1"):
+        apply_edit(initial, {**create, "new": 1})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from rstc.pseudo_labels.cluster_count import ClusterCount
     from rstc.results.levels import Level, ShownLevel
+    from rstc.results.proposals import Proposal
     from rstc.results.reliability import ClusterReliability
     from rstc.results.summary import ClusterEntry, OutlierSummary
 
@@ -205,6 +206,32 @@ def _format_confidence(entry: ClusterEntry) -> str:
 def _format_found(reliability: ClusterReliability | None) -> str:
     """Return in how many repeats a cluster is found again."""
     return "–" if reliability is None else f"{reliability.n_found} of {reliability.n_repeats}"
+
+
+def proposal_table(folder: Path, proposals: list[Proposal], names: Mapping[int, str], typical: int = 2) -> Table:
+    """Return a table of proposed clusters: number, size, stability, keywords, typical texts and the nearest cluster."""
+    from rstc.results.run_folder import read_points  # imports pandas
+
+    texts = read_points(folder).texts
+    table = Table(show_lines=True, expand=False, title="Proposed clusters")
+    table.add_column("proposal", justify="right")
+    table.add_column("size", justify="right")
+    table.add_column("found again", justify="right")
+    table.add_column("keywords", max_width=30)
+    table.add_column("typical texts", max_width=50)
+    table.add_column("nearest cluster", max_width=24)
+    for proposal in proposals:
+        quotes = "\n".join("· " + shorten(texts[row], 100) for row in proposal.typical[:typical])
+        near = "" if proposal.near is None else names.get(proposal.near, f"cluster {proposal.near}")
+        table.add_row(
+            str(proposal.id),
+            f"{proposal.size:,}",
+            "–" if proposal.stability is None else f"{proposal.stability:.0%}",
+            Text(", ".join(proposal.keywords[:6])),
+            Text(quotes),
+            Text(near),
+        )
+    return table
 
 
 def augmentation_table(texts: pd.DataFrame) -> Table:

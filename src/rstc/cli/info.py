@@ -84,6 +84,14 @@ def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[Cl
         lines["levels"] = format_levels(levels, folder).removeprefix("Levels: ")
     if run and run.log.edits:
         lines["corrections"] = str(len(run.log.edits))
+    for number, entry in enumerate(summary.updates, start=1):
+        lines[f"update {number}"] = f"{entry.date[:10]}: {entry.n_rows:,} rows of {entry.file}"
+    if run:
+        overlaps = [o for o in summary.overlaps if {o.cluster, o.other} <= set(run.state.names)]
+        for number, overlap in enumerate(overlaps, start=1):
+            lines[f"overlap {number}"] = overlap.describe(run.state.names)
+        for proposal in run.proposals:
+            lines[f"proposal {proposal.id}"] = f"{proposal.status}: {proposal.name}, {proposal.size:,} texts"
     if show_all:
         if summary.n_clusters_search:
             lines["number"] = format_n_clusters(summary.n_clusters_search)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from rstc.io.predictions import NO_CLUSTER
 from rstc.persistence.model_description import read_description
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.edits import Edit
 from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, read_rows, write_clusters
 from rstc.runtime.progress import Listener, Progress
 
@@ -45,6 +47,25 @@ def apply_edits(folder: Path, listener: Listener | None = None) -> CorrectedRun:
     files = _RunFiles.read(folder, Progress(listener))
     if files.run.log.edits and not (files.run.clusters != NO_CLUSTER).any():
         raise InputError("no cluster is left: all texts are marked as noise")
+    files.write()
+    return files.run
+
+
+def apply_corrections(folder: Path, edits: Iterable[Edit], listener: Listener | None = None) -> CorrectedRun:
+    """Make corrections, and apply them with those that the run has; all of it or nothing.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    edits : iterable of dict
+        The corrections.
+    listener : callable, optional
+        Called with (stage, done, total).
+    """
+    files = _RunFiles.read(folder, Progress(listener))
+    for edit in edits:
+        files.run.correct(edit)
     files.write()
     return files.run
 

@@ -1,4 +1,4 @@
-"""Cluster a file into a run folder, and update a run with more rows: read, validate, fit, write, draw the map.
+"""Cluster a file into a run folder: read, validate, fit, write, draw the map.
 
 Torch and scikit-learn take seconds to import. They are imported inside the functions, after the input was read and
 validated: whatever is wrong with an input or a setting is said before.
@@ -19,22 +19,15 @@ import pandas as pd
 
 from rstc.config import Config, make_config
 from rstc.errors import InputError
-from rstc.io.atomic import check_writable, replace_folder
-from rstc.io.columns import (
-    check_reserved_columns,
-    extract_texts,
-    find_text_columns,
-    list_text_columns,
-    to_text_column,
-)
-from rstc.io.csv_injection import SPREADSHEET_FORMATS
-from rstc.io.formats import SUFFIXES, detect_format, read_table
-from rstc.persistence.model_description import read_description
-from rstc.pipelines.inputs import Columns, RunInput, digest_rows, read_input
+from rstc.io.atomic import replace_folder
+from rstc.io.columns import to_text_column
+from rstc.io.formats import SUFFIXES, detect_format
+from rstc.pipelines.inputs import RunInput, digest_rows, read_input
 from rstc.report.html.render import write_page
 from rstc.representation.folder_checks import check_encoder_source
-from rstc.results.comparisons import ComparisonRequest, check_request, read_request, write_request
+from rstc.results.comparisons import ComparisonRequest, check_request, write_request
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.proposals import read_proposals
 from rstc.results.run_folder import (
     CHECKPOINTS,
     CLUSTERS,
@@ -44,7 +37,6 @@ from rstc.results.run_folder import (
     UnfinishedRun,
     check_target,
     is_unfinished,
-    read_rows,
     read_summary,
     read_unfinished,
     remove_run_leftovers,
@@ -54,11 +46,11 @@ from rstc.results.run_folder import (
     write_summary,
     write_unfinished,
 )
-from rstc.results.summary import Summary, UpdateSummary
-from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
+from rstc.results.summary import Summary
+from rstc.runtime.distributed import ProcessGroup, current_process_group
 from rstc.runtime.progress import Listener, Progress
 from rstc.runtime.signals import StopHandler
-from rstc.validation.fit_input import validate_fit_input, validate_new_texts
+from rstc.validation.fit_input import validate_fit_input
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
@@ -211,92 +203,6 @@ def cluster_file(
     return add_map_and_page(out, progress)
 
 
-def update_run(
-    folder: Path,
-    path: str,
-    *,
-    encoding: str = "utf-8",
-    sheet: str | None = None,
-    comparisons: ComparisonRequest | None = None,
-    listener: Listener | None = None,
-) -> Summary:
-    """Add the rows of a file to a run: training continues with them, and clusters keep their numbers.
-
-    The folder then holds the earlier rows followed by the new ones.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    path : str
-        The file with the new rows.
-    encoding : str
-        Encoding of the file.
-    sheet : str, optional
-        The sheet of a workbook, by its name or its number from 1; by default the first one.
-    comparisons : ComparisonRequest, optional
-        Columns that the clusters are compared by; by default those that they were compared by before.
-    listener : callable, optional
-        Called with (stage, done, total).
-
-    Returns
-    -------
-    Summary
-        The new summary; its field `update` compares the new rows with the earlier ones.
-    """
-    run = CorrectedRun.read(folder)
-    progress = Progress(listener)
-    if run.log.edits:
-        raise InputError(
-            f"{folder} holds corrections, merges included, which refer to its present rows: undo them with "
-            f"`rstc explore`, update the run, and correct it afterwards"
-        )
-    check_writable(folder)
-    before = run.summary.input
-    with progress.stage("read"):
-        old = read_rows(folder, before, run.points)
-        new = read_table(path, detect_format(path), encoding, sheet)
-        find_text_columns(new, before.text_column)  # raises if it is missing
-        check_reserved_columns(new.columns)
-        table = pd.concat([old, new], ignore_index=True)
-        if before.format in SPREADSHEET_FORMATS:
-            table = table.fillna("")
-        if comparisons is not None:
-            check_request(table.drop(columns=list_text_columns(before.text_column)), comparisons)
-    old_texts, new_texts = (extract_texts(rows, before.text_column) for rows in (old, new))
-    validate_new_texts(new_texts, read_description(folder / MODEL).config.get("class_contrast", True))
-    run_input = RunInput(
-        before.file,
-        before.format,
-        Columns(before.text_column, before.view_columns),
-        extract_texts(table, before.text_column),
-        views=None,
-        labels=None,
-        rows=range(len(table)),
-        n_rows=len(table),
-        read_tables=lambda: [table],
-        sheet=before.sheet,
-    )
-    with progress.stage("load"):
-        progress.advance(0, 0)
-        from rstc.estimator import RSTC
-        from rstc.report.fitted_run import RunOrigin
-
-        model = RSTC.load(folder / MODEL)
-    model.update(new_texts, old=old_texts, progress=listener)
-    update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
-    origin = RunOrigin(
-        run.summary.preset,
-        run.summary.seed,
-        before.guard_formulas,
-        update=update,
-        keep_columns=before.keep_columns,
-        comparisons=comparisons or read_request(folder),
-    )
-    write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS)
-    return add_map_and_page(folder, progress)
-
-
 def write_results(
     out: Path,
     run_input: RunInput,
@@ -305,6 +211,7 @@ def write_results(
     progress: Progress,
     processes: ProcessGroup,
     describe_command: Callable[[], Command] | None = None,
+    write_more: Callable[[Path, Points], None] | None = None,
 ) -> bool:
     """Write the clusters, the summary and the model of a run, and what its map and its page are made from.
 
@@ -324,6 +231,8 @@ def write_results(
         The processes that share the run.
     describe_command : callable, optional
         Returns what the run was requested with; without it, only `rstc report` completes an interrupted run.
+    write_more : callable, optional
+        Called with the new folder and the points of the run, to write what only updated runs have.
 
     Returns
     -------
@@ -362,12 +271,17 @@ def write_results(
         tables = iter_clustered_tables(run_input, output, names)
         write_clusters(folder, tables, run_input.format, origin.guard_formulas)
         model.save(folder / MODEL)
-        write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
+        command = describe_command() if describe_command else None
+        write_unfinished(folder, UnfinishedRun(points, output.E, command))
         write_request(folder, origin.comparisons)
+        if command:
+            origin = replace(origin, digest=command["rows"])
         seconds = progress.elapsed()
         write_summary(
             folder, summarise_run(run_input, output, model, clusters, origin, seconds, processes.size, levels)
         )
+        if write_more:
+            write_more(folder, points)
     progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
     return True
 
@@ -403,7 +317,7 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
         seconds |= {stage: round(elapsed[stage], 2) for stage in ("map", "write")}
         summary = replace(summary, seconds=seconds)
         write_summary(folder, summary)
-        write_page(folder, CorrectedRun(summary, points))
+        write_page(folder, CorrectedRun(summary, points, proposals=read_proposals(folder)))
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # of a run from scratch that was interrupted
         (folder / UNFINISHED).unlink()
     return summary

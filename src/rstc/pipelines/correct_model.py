@@ -12,6 +12,7 @@ from torch import Tensor
 from rstc.io.predictions import NO_CLUSTER
 from rstc.numerics.hierarchy import build_tree, cut_tree
 from rstc.persistence.fitted_model import FittedModel, merge_network_clusters, refit_network
+from rstc.persistence.refit import replace_clusters
 from rstc.representation.network import Network
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import ClusterState, Edit, common_label
@@ -44,20 +45,13 @@ def correct_model(model: FittedModel, E: Tensor, run: CorrectedRun) -> FittedMod
 
     Clusters that hold no text any more keep their number and are never predicted.
     """
-    n_clusters, clustered = run.state.next_cluster, run.clusters != NO_CLUSTER
-    labels = run.clusters[clustered]
-    counts = np.bincount(labels, minlength=n_clusters)
-    U = np.asarray(normalize(E.numpy()), dtype=np.float32)
     classes = None if model.classes is None else correct_classes(model.classes, run.state)
-    return model.with_clusters(
-        _correct_network(model.network, E, run, model.config.dropout),
-        counts / counts.sum(),
-        build_tree(U[clustered], labels, n_clusters),
-        classes,
-        [run.state.names.get(cluster) for cluster in range(n_clusters)],
-        model.confidence_model and model.confidence_model.refit_clusters(U[clustered], labels),
-        [run.state.descriptions.get(cluster) for cluster in range(n_clusters)] if run.state.descriptions else None,
-    )
+    n_clusters = run.state.next_cluster
+    names = [run.state.names.get(cluster) for cluster in range(n_clusters)]
+    described = run.state.descriptions
+    descriptions = [described.get(cluster) for cluster in range(n_clusters)] if described else None
+    network = _correct_network(model.network, E, run, model.config.dropout)
+    return replace_clusters(model, network, E, run.clusters, classes, names, descriptions)
 
 
 def correct_classes(classes: Sequence[Any], state: ClusterState) -> list[Any]:

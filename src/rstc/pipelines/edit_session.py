@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from rstc.errors import InputError
 from rstc.io.formats import SUFFIXES
-from rstc.report.html.content import build_cluster_content, build_tree_content
+from rstc.pipelines.proposals import decline_proposals, make_edit
+from rstc.report.html.content import build_cluster_content, build_proposal_content, build_tree_content
 from rstc.report.html.render import render_page, write_page
 from rstc.results.comparisons import repeat_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit, read_log
+from rstc.results.proposals import read_proposals, select_proposals
 from rstc.results.run_folder import CLUSTERS, MODEL, ORIGINAL_MODEL
 
 if TYPE_CHECKING:
@@ -73,7 +75,9 @@ class EditSession:
     def __init__(self, folder: Path) -> None:
         self.folder, self.run, self.token = folder, CorrectedRun.read(folder), secrets.token_urlsafe(24)
         self.apply_progress = ApplyProgress()
-        self._original = CorrectedRun(self.run.summary, self.run.points, folder=folder)
+        self._original = CorrectedRun(
+            self.run.summary, self.run.points, folder=folder, proposals=read_proposals(folder)
+        )
         self._lock = threading.Lock()
         self._model: RSTC | None = None
         self._applying: threading.Thread | None = None
@@ -87,18 +91,26 @@ class EditSession:
     def state(self) -> dict[str, Any]:
         """Return the corrected state: the texts that changed their cluster, all clusters, and the number of edits."""
         with self._lock:
-            if not self.is_applying and read_log(self.folder) != self.run.log:  # by another process: `rstc names`
-                self.run = CorrectedRun(self.run.summary, self.run.points, read_log(self.folder), self.folder)
+            log, proposals = read_log(self.folder), read_proposals(self.folder)
+            if not self.is_applying and log != self.run.log:  # by another process, such as `rstc names`
+                self.run = CorrectedRun(self.run.summary, self.run.points, log, self.folder)
+            self.run = self.run.with_proposals(proposals)
             return self._state()
 
     def correct(self, edit: Edit) -> dict[str, Any]:
-        """Make a correction, or undo the last one, and save it; return the state after it."""
+        """Make a correction, undo the last one, or accept or decline a proposal; save it and return the state."""
         with self._lock:
             if self.is_applying:
                 raise InputError("the corrections are being applied; correct further when that is done")
             run = self.run.copy()
-            if edit.get("do") == "undo":
+            if edit.get("do") == "decline":
+                decline_proposals(self.folder, [edit.get("proposal", 0)])
+                run = run.with_proposals(read_proposals(self.folder))
+            elif edit.get("do") == "undo":
                 run.undo()
+            elif edit.get("do") == "accept":
+                (proposal,) = select_proposals(run.proposals, [edit.get("proposal", 0)])
+                run.correct(make_edit(proposal))
             else:
                 run.correct(self._complete_split(edit))
             run.save(self.folder)
@@ -144,6 +156,7 @@ class EditSession:
             "tree": build_tree_content(self.run),
             "edits": len(self.run.log.edits),
             "can_apply": self._can_apply(),
+            "proposals": build_proposal_content(self.run),
         }
 
     def _can_apply(self) -> bool:

@@ -163,8 +163,13 @@ def read_input(
 
 def digest_rows(run_input: RunInput) -> str:
     """Return the sha256 of all rows of the file, with all their columns, in hexadecimal."""
+    return digest_tables(run_input.read_tables())
+
+
+def digest_tables(tables: Iterable[pd.DataFrame]) -> str:
+    """Return the sha256 of the rows of tables, with all their columns, in hexadecimal."""
     digest = hashlib.sha256()
-    for number, table in enumerate(run_input.read_tables()):
+    for number, table in enumerate(tables):
         digest.update(table.to_csv(index=False, header=number == 0).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

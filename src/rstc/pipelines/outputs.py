@@ -149,6 +149,7 @@ def summarise_run(
         n_trained=model.n_trained_,
         n_shown=len(output.texts),
         n_processes=n_processes,
+        digest=origin.digest,
     )
     return build_summary(input_info, output, model, clusters, origin, seconds, levels)
 

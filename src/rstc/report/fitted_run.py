@@ -25,9 +25,11 @@ from rstc.results.reliability import RunReliability, build_run_reliability, rate
 from rstc.results.run_folder import Points
 from rstc.results.summary import (
     ClusterEntry,
+    ClusterOverlap,
     InputInfo,
     OutlierSummary,
     Summary,
+    UpdateEntry,
     UpdateSummary,
     build_cluster_entry,
 )
@@ -122,6 +124,12 @@ class RunOrigin:
         Whether points.parquet and the page hold the other columns of the input.
     comparisons : ComparisonRequest or None
         What the clusters are compared by.
+    digest : str or None
+        Checksum of the rows of the first file.
+    updates : tuple of UpdateEntry
+        All updates.
+    overlaps : tuple of ClusterOverlap
+        Pairs of clusters that the update made hard to tell apart.
     """
 
     preset: str
@@ -131,6 +139,9 @@ class RunOrigin:
     update: UpdateSummary | None = None
     keep_columns: bool = True
     comparisons: ComparisonRequest | None = None
+    digest: str | None = None
+    updates: tuple[UpdateEntry, ...] = ()
+    overlaps: tuple[ClusterOverlap, ...] = ()
 
 
 def describe_clusters(output: RunOutput, model: ClusteredTexts) -> list[ClusterEntry]:
@@ -226,6 +237,8 @@ def build_summary(
         seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
         reliability=_assess_run(output, model, clusters),
         levels=levels,
+        updates=list(origin.updates),
+        overlaps=list(origin.overlaps),
         messages=find_model_messages(model, output.texts, output.clusters[output.shown], input_info.n_missing),
     )
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rstc.errors import InputError
 from rstc.results.edits import (
+    ADDING_ACTIONS,
     EDITS,
     ClusterState,
     Edit,
@@ -27,6 +28,7 @@ from rstc.results.edits import (
 )
 from rstc.results.levels import ShownLevel, find_level_edits, relate_levels
 from rstc.results.naming import is_found_name, name_clusters
+from rstc.results.proposals import Proposal, mark_accepted, read_proposals
 from rstc.results.run_folder import Points, read_embeddings, read_points, read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
@@ -49,6 +51,8 @@ class CorrectedRun:
         The corrections.
     folder : Path, optional
         The run folder, from which the embeddings of the texts are read if they are needed.
+    proposals : sequence of Proposal
+        The new clusters that an update proposed, with the status that is stored.
 
     Attributes
     ----------
@@ -59,9 +63,14 @@ class CorrectedRun:
     """
 
     def __init__(
-        self, summary: Summary, points: Points, log: EditLog | None = None, folder: Path | None = None
+        self,
+        summary: Summary,
+        points: Points,
+        log: EditLog | None = None,
+        folder: Path | None = None,
+        proposals: Sequence[Proposal] = (),
     ) -> None:
-        self.summary, self.points, self._folder = summary, points, folder
+        self.summary, self.points, self._folder, self._stored_proposals = summary, points, folder, proposals
         self.log = self._saved_log = log or EditLog()
         names = {entry.cluster: entry.name for entry in summary.clusters}
         # The number of an empty cluster is in use as well: the model may still predict it.
@@ -82,7 +91,7 @@ class CorrectedRun:
                 f"the texts in {folder} are not those of its summary: "
                 f"there are {len(points.texts)}, the summary has {summary.input.n_shown}"
             )
-        return cls(summary, points, read_log(folder), folder)
+        return cls(summary, points, read_log(folder), folder, read_proposals(folder))
 
     def check_complete(self) -> None:
         """Raise InputError if the folder holds only a sample of the texts, which cannot be corrected."""
@@ -99,7 +108,7 @@ class CorrectedRun:
         new keywords, unless the edit names it or its name was given.
         """
         self.check_complete()
-        if isinstance(edit, dict) and edit.get("do") == "split":
+        if isinstance(edit, dict) and edit.get("do") in ADDING_ACTIONS:
             edit = {**edit, "new": max(self.state.next_cluster, self.log.next_cluster)}
         if isinstance(edit, dict) and edit.get("do") == "merge" and "name" not in edit:
             merged = apply_edit(self.state, edit)  # also validates the edit
@@ -140,6 +149,17 @@ class CorrectedRun:
     def copy(self) -> CorrectedRun:
         """Return a copy whose corrections do not change this run."""
         return copy(self)
+
+    @property
+    def proposals(self) -> list[Proposal]:
+        """The proposed clusters, accepted if a correction made a cluster of them."""
+        return mark_accepted(self._stored_proposals, self.log)
+
+    def with_proposals(self, proposals: Sequence[Proposal]) -> CorrectedRun:
+        """Return this run with other proposals."""
+        changed = self.copy()
+        changed._stored_proposals = proposals
+        return changed
 
     @property
     def clusters(self) -> NDArray[np.int64]:

@@ -9,9 +9,11 @@ merged into another is not used again.
     {"do": "split", "cluster": 3, "rows": [5, 8], "new": 12, "name": "lost parcels"}
     {"do": "move", "rows": [5, 8], "into": 1}
     {"do": "noise", "rows": [5, 8]}
+    {"do": "create", "rows": [5, 8], "new": 13, "name": "gift cards", "proposal": 1}
 
 The description of a rename and the name of a merge or a split are optional. A merged cluster without a name in the edit
-keeps the one it had.
+keeps the one it had. A created cluster takes its texts from wherever they are; `proposal` is the number of the proposal
+that was accepted.
 """
 
 from __future__ import annotations
@@ -232,14 +234,30 @@ def _split(state: ClusterState, edit: Edit) -> ClusterState:
         raise InputError(f"rows of other clusters cannot be split off cluster {cluster}")
     if len(rows) == (state.clusters == cluster).sum():
         raise InputError(f"a split of cluster {cluster} must leave at least one text in it")
+    name = validate_name(edit["name"]) if edit.get("name") else state.names[cluster]
+    return _add_cluster(state, edit, rows, name)
+
+
+def _create(state: ClusterState, edit: Edit) -> ClusterState:
+    rows, new = _get_rows(state, edit), _get_new_number(state, edit)
+    return _add_cluster(state, edit, rows, validate_name(edit["name"]) if edit.get("name") else f"cluster {new}")
+
+
+def _add_cluster(state: ClusterState, edit: Edit, rows: NDArray[np.int64], name: str) -> ClusterState:
+    """Return the clusters with a new one that holds some rows."""
+    new = _get_new_number(state, edit)
+    clusters = state.clusters.copy()
+    clusters[rows] = new
+    names = {**state.names, new: _make_unique(state.names, name)}
+    return replace(state, clusters=clusters, names=names, next_cluster=new + 1)
+
+
+def _get_new_number(state: ClusterState, edit: Edit) -> int:
+    """Return the number of the cluster that an edit adds."""
     new = edit.get("new", state.next_cluster)
     if isinstance(new, bool) or not isinstance(new, int) or not state.next_cluster <= new <= MAX_CLUSTER:
         raise InputError(f"a new cluster cannot have the number {new!r}")
-    clusters = state.clusters.copy()
-    clusters[rows] = new
-    name = validate_name(edit["name"]) if edit.get("name") else state.names[cluster]
-    names = {**state.names, new: _make_unique(state.names, name)}
-    return replace(state, clusters=clusters, names=names, next_cluster=new + 1)
+    return new
 
 
 def _make_unique(names: Mapping[int, str], name: str) -> str:
@@ -260,7 +278,15 @@ def _remove_from_clusters(state: ClusterState, edit: Edit) -> ClusterState:
     return replace(state, clusters=clusters)
 
 
-_ACTIONS = {"rename": _rename, "merge": _merge, "split": _split, "move": _move, "noise": _remove_from_clusters}
+_ACTIONS = {
+    "rename": _rename,
+    "merge": _merge,
+    "split": _split,
+    "move": _move,
+    "noise": _remove_from_clusters,
+    "create": _create,
+}
+ADDING_ACTIONS = ("split", "create")  # that add a cluster
 
 
 def _get_cluster(state: ClusterState, edit: Edit, key: str) -> int:

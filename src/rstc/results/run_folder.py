@@ -8,6 +8,8 @@ embeddings.npy      the embeddings of these texts in half precision, which a clu
 report.html         the result as a page
 model/              the trained model
 edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
+edits-earlier.json  corrections before the last update (`rstc.results.earlier_edits.EarlierEdits`)
+proposals.json      new clusters that an update proposes (`rstc.results.proposals.Proposal`)
 model-found/        the model as the run trained it, if corrections were applied
 comparisons.json    clusters over time and by group, if they were asked for (`rstc.results.comparisons.Comparisons`)
 checkpoints/        the checkpoints of a run that has not found its clusters yet
@@ -35,7 +37,9 @@ from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.results import kept_columns
+from rstc.results.earlier_edits import EARLIER_EDITS
 from rstc.results.edits import EDITS, read_log
+from rstc.results.proposals import PROPOSALS
 from rstc.results.summary import InputInfo, Summary
 
 if TYPE_CHECKING:
@@ -65,6 +69,8 @@ RUN_FILES = frozenset(
         ORIGINAL_MODEL,
         EDITS,
         COMPARISONS,
+        EARLIER_EDITS,
+        PROPOSALS,
         UNFINISHED,
         *(CLUSTERS + suffix for suffix in SUFFIXES.values()),
     }

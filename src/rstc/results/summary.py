@@ -54,6 +54,8 @@ class InputInfo(Record):
         Number of texts in points.parquet and on the page; fewer than `n_texts` where several processes made the run.
     n_processes : int
         Number of processes that shared the run.
+    digest : str or None
+        Checksum of the rows of the file; None in summaries of versions that did not store it.
     """
 
     file: str
@@ -69,6 +71,7 @@ class InputInfo(Record):
     n_trained: int = field(metadata=stored_as("trained_on"))
     n_shown: int = field(metadata=stored_as("shown"))
     n_processes: int = field(default=1, metadata=stored_as("processes"))
+    digest: str | None = field(default=None, metadata=stored_if_set())
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -250,6 +253,62 @@ class UpdateSummary(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UpdateEntry(Record):
+    """One update of a run.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    n_rows : int
+        Number of rows that were added.
+    n_known : int
+        Number of its rows that the run held already.
+    n_edits : int
+        Number of corrections before it.
+    digest : str
+        Checksum of all rows of the file.
+    date : str
+        When it was made, in ISO 8601.
+    """
+
+    file: str
+    n_rows: int = field(metadata=stored_as("rows"))
+    n_known: int = field(default=0, metadata=stored_as("known"))
+    n_edits: int = field(default=0, metadata=stored_as("corrections"))
+    digest: str
+    date: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOverlap(Record):
+    """Two clusters that texts are hard to tell apart by.
+
+    Attributes
+    ----------
+    cluster, other : int
+        The smaller and the larger cluster.
+    share : float
+        Share of the texts of the smaller one that are confused with the other.
+    """
+
+    cluster: int
+    other: int
+    share: float
+
+    def describe(self, names: Mapping[int, str]) -> str:
+        """Describe the pair in a sentence, with the names of the clusters and what to do.
+
+        Examples
+        --------
+        >>> ClusterOverlap(cluster=3, other=1, share=0.42).describe({3: "lost parcels", 1: "late parcels"})
+        "'lost parcels' (3) and 'late parcels' (1) are hard to tell apart (42 % of the smaller one): merge them?"
+        """
+        pair = " and ".join(f"{names.get(c, f'cluster {c}')!r} ({c})" for c in (self.cluster, self.other))
+        return f"{pair} are hard to tell apart ({100 * self.share:.0f} % of the smaller one): merge them?"
+
+
+@dataclass(frozen=True, kw_only=True)
 class TruthScores(Record):
     """Scores of the clusters against true classes.
 
@@ -337,6 +396,10 @@ class Summary:
         The levels of detail, coarse to fine; empty if there is no other one than the clusters.
     messages : sequence of Message
         What matters about the texts and the clusters, warnings first.
+    updates : list of UpdateEntry
+        All updates of the run, oldest first.
+    overlaps : list of ClusterOverlap
+        Pairs of clusters that an update made hard to tell apart.
     """
 
     input: InputInfo
@@ -364,6 +427,8 @@ class Summary:
     reliability: RunReliability | None = None
     levels: list[Level] = field(default_factory=list)
     messages: Sequence[Message] = ()
+    updates: list[UpdateEntry] = field(default_factory=list)
+    overlaps: list[ClusterOverlap] = field(default_factory=list)
 
     @property
     def decisions(self) -> list[str]:
@@ -403,6 +468,8 @@ class Summary:
             "levels": [level.to_json() for level in self.levels],
             "truth": self.truth and self.truth.to_json(),
             "messages": [message.to_json() for message in self.messages],
+            "updates": [entry.to_json() for entry in self.updates],
+            "overlaps": [overlap.to_json() for overlap in self.overlaps],
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -440,4 +507,6 @@ class Summary:
             reliability=None if reliability is None else RunReliability.from_json(reliability),
             levels=[Level.from_json(level) for level in values.get("levels", [])],
             messages=[Message.from_json(message) for message in values.get("messages", [])],
+            updates=[UpdateEntry.from_json(entry) for entry in values.get("updates", [])],
+            overlaps=[ClusterOverlap.from_json(overlap) for overlap in values.get("overlaps", [])],
         )

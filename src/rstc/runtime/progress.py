@@ -20,6 +20,7 @@ STAGES = {  # what is shown of a stage
     "predict": "predicting",
     "confidence": "estimating the confidence",
     "sample": "drawing a subsample",
+    "novelty": "looking for new clusters",
     "levels": "finding the levels of detail",
 }
 

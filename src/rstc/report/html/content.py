@@ -53,6 +53,8 @@ def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None
         "messages": [
             {"text": message.text, "advice": message.advice, "level": message.level} for message in summary.messages
         ],
+        "proposals": build_proposal_content(run),
+        "updates": [{"file": entry.file, "rows": entry.n_rows, "date": entry.date} for entry in summary.updates],
         "run": {
             **{name.replace("_", " "): value for name, value in stored["input"].items() if value is not None},
             "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
@@ -71,6 +73,25 @@ def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None
         "versions": summary.versions,
         "rows": None if _holds_all_rows(run) else (run.points.rows + 1).tolist(),
     }
+
+
+def build_proposal_content(run: CorrectedRun) -> list[dict[str, Any]]:
+    """Build the proposals of new clusters of a run, as the script of the page reads them.
+
+    Parameters
+    ----------
+    run : CorrectedRun
+        The run.
+
+    Returns
+    -------
+    list of dict
+        One JSON object per proposal, whose nearest cluster is that of the corrected run.
+    """
+    return [
+        {**proposal.to_json(), "near": None if proposal.near is None else run.find_successor(proposal.near)}
+        for proposal in run.proposals
+    ]
 
 
 def _build_outlier_content(outliers: OutlierSummary | None) -> dict[str, Any]:

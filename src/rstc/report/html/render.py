@@ -48,6 +48,7 @@ SCRIPTS = (
     "groups",
     "tree",
     "truth",
+    "proposals",
     "made",
     "print",
     "exports",

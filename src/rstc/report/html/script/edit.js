@@ -14,11 +14,13 @@ async function request(path, body) {
   return result;
 }
 
-// Show the state of the server: changed texts as [row, cluster], all clusters and their tree, and the number of edits.
-function showServerState({ rows, clusters, tree, edits, can_apply }) {
+// Show the state of the server: changed texts as [row, cluster], all clusters and their tree, the number of edits, and the
+// proposals.
+function showServerState({ rows, clusters, tree, edits, can_apply, proposals }) {
   content.tree = tree;
   state.cluster = Uint32Array.from(points.cluster); // a new array: what was computed from the former one is out of date
   for (const [row, cluster] of rows) state.cluster[row] = cluster ?? NO_CLUSTER;
+  state.proposals = proposals;
   state.clusters = new Map(clusters.map((cluster) => [cluster.id, cluster]));
   if (state.selected !== null && state.selected !== NO_CLUSTER && !state.clusters.has(state.selected) && !groupOf(state.selected)) state.selected = null;
   state.edits = edits;

@@ -4,6 +4,7 @@
 const state = {
   cluster: Uint32Array.from(points.cluster),
   clusters: new Map(content.clusters.map((cluster) => [cluster.id, { ...cluster }])),
+  proposals: content.proposals ?? [], // new clusters that an update proposed
   selected: null, // the number of a cluster
   rows: null, // texts from the lasso, the search or a click
   about: "", // the heading of these texts

@@ -2,12 +2,13 @@
 // arrow keys move in, and a dialog that lists texts.
 
 // A panel's function gets its element and fills it; it is called again when the state has changed.
-const PANELS = { map: null, time: drawTime, groups: drawGroups, tree: drawTree, truth: drawTruth, made: drawMade };
+const PANELS = { map: null, time: drawTime, groups: drawGroups, tree: drawTree, truth: drawTruth, proposals: drawProposals, made: drawMade };
 const HAS_PANEL = {
   time: () => Boolean(content.over_time?.clusters.length),
   groups: () => Boolean(content.groups?.length),
   tree: () => content.tree.length > 0,
   truth: () => Boolean(content.truth),
+  proposals: () => state.proposals.length > 0,
 };
 
 let openPanel = "map", stateVersion = 0;
