@@ -62,6 +62,24 @@ def test_figures_can_be_saved(model: RSTC, tmp_path: Path) -> None:
         assert (tmp_path / f"map.{suffix}").stat().st_size > 3000
 
 
+def test_comparisons_are_drawn_as_they_are_computed(model: RSTC) -> None:
+    dates = pd.Series(pd.date_range("2026-01-01", periods=120, freq="D"), name="posted")
+    figure = model.visualize_over_time(dates, every="month")
+    assert len([axes for axes in figure.axes if axes.axison]) == 4
+    groups = pd.Series(["phone", "shop", "mail"] * 40, name="channel")
+    assert {"phone", "shop", "mail"} <= {
+        label.get_text().split("\n")[0] for axes in model.visualize_by(groups).axes for label in axes.get_xticklabels()
+    }
+
+
+def test_messages_say_what_matters(model: RSTC, tiny_encoder: str) -> None:
+    assert [message.text for message in model.messages_] == ["cluster 0 holds 50 % of the texts"]
+    texts = [f"{word} " * 200 for word in ("parcel", "late", "password", "login")] * 5
+    long = RSTC(2, encoder=tiny_encoder, random_state=0, repeats=0).fit(texts)
+    assert long.truncated_share_ == 1
+    assert "100 % of the texts are longer than 64 tokens and were cut" in [message.text for message in long.messages_]
+
+
 def read_content(page: Path) -> dict[str, Any]:
     """Return the JSON content of a page."""
     scripts = re.findall(r"<script[^>]*type=\"application/json\"[^>]*>(.*?)</script>", page.read_text(), re.DOTALL)

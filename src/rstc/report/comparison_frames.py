@@ -14,8 +14,9 @@ from rstc.errors import InputError
 from rstc.io.column_types import parse_dates
 from rstc.io.columns import to_series
 from rstc.results.find_trends import compute_over_time
-from rstc.results.group_shares import compute_group_shares
+from rstc.results.group_shares import GroupShares, compute_group_shares
 from rstc.results.groups import cut_groups
+from rstc.results.over_time import OverTime
 from rstc.validation.texts import NonEmptyTexts
 
 
@@ -54,14 +55,26 @@ class FittedClusters:
         return column.iloc[rows].reset_index(drop=True), rows
 
 
-def build_over_time_frame(fitted: FittedClusters, dates: Any, every: str | None) -> pd.DataFrame:
-    """Build the data frame of `RSTC.over_time`."""
+def compare_over_time(fitted: FittedClusters, dates: Any, every: str | None) -> OverTime:
+    """Compare the clusters of fitted texts over time, by a date for each text."""
     column, rows = fitted.select_rows(dates, "dates")
     parsed = parse_dates(column)
     if np.isnat(parsed).all():
         raise InputError(f"dates hold no date that can be read; the first value is {column.iloc[0]!r}")
     labels, confidence = fitted.labels[rows], fitted.confidence[rows]
-    result = compute_over_time(parsed, labels, confidence, fitted.names, str(column.name), every)
+    return compute_over_time(parsed, labels, confidence, fitted.names, str(column.name), every)
+
+
+def compare_groups(fitted: FittedClusters, values: Any) -> GroupShares:
+    """Compare the clusters of fitted texts between groups, by a value for each text."""
+    column, rows = fitted.select_rows(values, "values")
+    groups, rng = cut_groups(column), np.random.default_rng(0)
+    return compute_group_shares(groups, fitted.labels[rows], fitted.names, str(column.name), rng)
+
+
+def build_over_time_frame(fitted: FittedClusters, dates: Any, every: str | None) -> pd.DataFrame:
+    """Build the data frame of `RSTC.over_time`."""
+    result = compare_over_time(fitted, dates, every)
     frame = result.to_frame()
     frame.attrs["findings"] = result.list_findings()
     return frame
@@ -69,9 +82,7 @@ def build_over_time_frame(fitted: FittedClusters, dates: Any, every: str | None)
 
 def build_group_frame(fitted: FittedClusters, values: Any) -> pd.DataFrame:
     """Build the data frame of `RSTC.by_group`."""
-    column, rows = fitted.select_rows(values, "values")
-    groups, rng = cut_groups(column), np.random.default_rng(0)
-    shares = compute_group_shares(groups, fitted.labels[rows], fitted.names, str(column.name), rng)
+    shares = compare_groups(fitted, values)
     frame = shares.to_frame()
     frame.attrs |= {"findings": shares.list_findings(), "effect": shares.effect, "p_value": shares.p_value}
     return frame

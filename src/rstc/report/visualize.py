@@ -75,6 +75,50 @@ class VisualizeMixin(ResultFramesMixin):
         draw_hierarchy(figure, build_tree_content(run), run.state.names, sizes)
         return figure
 
+    def visualize_over_time(self, dates: Any, every: str | None = None) -> Figure:
+        """Draw the shares of the clusters over time, with their 95 % intervals: the numbers of `over_time`.
+
+        Needs matplotlib, which the extra `figures` installs.
+
+        Parameters
+        ----------
+        dates : sequence or column
+            The date of each fitted text, as in `over_time`.
+        every : {"day", "week", "month", "quarter", "year"}, optional
+            The length of a period; by default the span of the dates decides.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        figure = self._make_figure(MAP_SIZE)
+        from rstc.report.comparison_figures import draw_over_time
+        from rstc.report.comparison_frames import compare_over_time
+
+        draw_over_time(figure, compare_over_time(self._fitted_clusters(), dates, every))
+        return figure
+
+    def visualize_by(self, values: Any) -> Figure:
+        """Draw the share of each cluster in each group of texts: the numbers of `by_group`.
+
+        Needs matplotlib, which the extra `figures` installs.
+
+        Parameters
+        ----------
+        values : sequence or column
+            The group of each fitted text, as in `by_group`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        figure = self._make_figure(MAP_SIZE)
+        from rstc.report.comparison_figures import draw_groups
+        from rstc.report.comparison_frames import compare_groups
+
+        draw_groups(figure, compare_groups(self._fitted_clusters(), values))
+        return figure
+
     def report(self, path: str | Path, *, columns: Any = None, title: str | None = None) -> Path:
         """Write the clusters as a page: one HTML file that needs no network, and contains the texts.
 
