@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rstc.errors import CollapseWarning as CollapseWarning
     from rstc.errors import InputError as InputError
     from rstc.errors import MissingTextWarning as MissingTextWarning
+    from rstc.errors import ModelVersionWarning as ModelVersionWarning
     from rstc.errors import RetryWarning as RetryWarning
     from rstc.errors import RstcWarning as RstcWarning
     from rstc.errors import TransportWarning as TransportWarning
@@ -59,6 +60,7 @@ _LAZY_NAMES = {  # the module below rstc that defines each public name
     "CollapseWarning": "errors",
     "CacheWarning": "errors",
     "CheckpointWarning": "errors",
+    "ModelVersionWarning": "errors",
     "RetryWarning": "errors",
     "UnusedSettingWarning": "errors",
 }

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
-from rstc import RSTC, InputError
+from rstc import RSTC, InputError, ModelVersionWarning
 from rstc.io.atomic import sha256
 from rstc.persistence.model_description import compute_checksum
 from rstc.persistence.model_folder import list_files
@@ -288,3 +290,23 @@ def test_invalid_heads_are_refused(content: bytes, model: Path) -> None:
 def test_unchanged_model_loads(model: Path) -> None:
     sign(model)
     assert RSTC.load(model).predict(["late parcel"]).shape == (1,)
+
+
+def test_versions_that_differ_from_those_a_model_was_made_with_are_said(model: Path) -> None:
+    versions = json.loads((model / "model.json").read_text())["versions"]
+    sign(model, versions=versions | {"torch": "1.9.0+cu111", "python": "3.1"})
+    with pytest.warns(ModelVersionWarning, match=r"torch '1\.9\.0\+cu111' \(now "):
+        RSTC.load(model)
+
+
+def test_heads_with_an_unknown_or_damaged_tensor_are_refused(model: Path) -> None:
+    state = load_file(model / "heads.safetensors")
+    save_file(state | {"other.weight": torch.ones(1)}, model / "heads.safetensors")
+    sign(model)
+    with pytest.raises(InputError, match=r"other\.weight is unknown"):
+        RSTC.load(model)
+    name = next(name for name in state if name.startswith("cluster_head."))
+    save_file(state | {name: torch.full_like(state[name], torch.nan)}, model / "heads.safetensors")
+    sign(model)
+    with pytest.raises(InputError, match="holds values that are not finite"):
+        RSTC.load(model)

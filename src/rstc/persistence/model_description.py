@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from rstc.config import Config
-from rstc.errors import InputError, first_line
+from rstc.errors import InputError, ModelVersionWarning, first_line
 from rstc.io.atomic import read_json
 from rstc.runtime import hub
+from rstc.runtime.environment import package_versions
 
 DESCRIPTION = "model.json"
 FORMAT_VERSION = 2
 MAX_BYTES = 2**26  # the history and the tree of many clusters are in the file
 MAX_CLUSTERS = 10**6
+COMPUTING_PACKAGES = ("torch", "transformers", "sentence-transformers")
 CLUSTER_HEADS = ("centroids", "network")
 REQUIRED_FACTS = {"class_distribution", "history", "n_iter", "n_texts", "settled", "preset", "random_state"}
 
@@ -96,6 +99,20 @@ def read_description(folder: Path) -> ModelDescription:
     _check_types(path, content)
     entries: dict[str, Any] = {field.name: content.get(field.name) for field in fields(ModelDescription)}
     return ModelDescription(**entries)
+
+
+def warn_other_versions(folder: Path, description: ModelDescription) -> None:
+    """Warn if a model was made with other versions of what computes embeddings and predictions."""
+    versions = package_versions()
+    made_with = {name: description.versions.get(name) for name in COMPUTING_PACKAGES}
+    changed = {name: made for name, made in made_with.items() if made and _release(made) != _release(versions[name])}
+    if changed:
+        warnings.warn(ModelVersionWarning(folder.name, changed, versions), stacklevel=3)
+
+
+def _release(version: Any) -> str:
+    """Return a version without its build, such as +cpu."""
+    return str(version).partition("+")[0]
 
 
 def compute_checksum(content: Mapping[str, Any]) -> str:

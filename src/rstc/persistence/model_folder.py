@@ -34,6 +34,7 @@ from rstc.persistence.model_description import (
     FORMAT_VERSION,
     ModelDescription,
     read_description,
+    warn_other_versions,
     write_description,
 )
 from rstc.pseudo_labels.confidence_model import ConfidenceModel
@@ -42,6 +43,7 @@ from rstc.representation.folder_checks import is_inside_folder
 from rstc.representation.heads import CentroidHead, ClusterHead, ClusteringNetwork, GroupedHead, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
+from rstc.representation.weight_checks import check_finite
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.environment import package_versions
 
@@ -97,6 +99,7 @@ def load_model(folder: Path, device: str = "auto") -> FittedModel:
     """
     description = read_description(folder)
     _check_files(folder, description)
+    warn_other_versions(folder, description)
     config = replace(Config(**description.config), device=device)
     torch_device = choose_device(device)
     precision = choose_precision(config.precision, torch_device)
@@ -170,10 +173,13 @@ def _load_heads(path: Path, network: Network, device: str) -> None:
     try:
         state = load_file(path, device=device)
         for name, module in (("cluster_head", network.cluster_head), ("projector", network.projector)):
-            prefix = f"{name}."
-            module.load_state_dict({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+            names = [key for key in state if key.startswith(f"{name}.")]
+            module.load_state_dict({key.removeprefix(f"{name}."): state.pop(key) for key in names})
+            check_finite(str(path), module)
     except (SafetensorError, RuntimeError) as problem:
         raise InputError(f"the heads in {path} do not fit the model: {problem}") from problem
+    if state:
+        raise InputError(f"the heads in {path} do not fit the model: {min(state)} is unknown")
     head = network.cluster_head
     if isinstance(head, GroupedHead) and not (int(head.groups.min()) >= 0 and int(head.groups.max()) < head.n_clusters):
         raise InputError(f"the heads in {path} do not fit the model: a group is not among 0 to {head.n_clusters - 1}")
