@@ -410,7 +410,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Parameters
         ----------
         folder : str or Path
-            A model folder; if there is no such folder, the name of a model on the hub, OWNER/MODEL.
+            A model folder, or a model on the hub, hub:OWNER/MODEL.
         device : str
             Where the model computes.
         """

@@ -63,18 +63,17 @@ class ModelDescription:
 
 
 def resolve_folder(name: str | Path) -> Path:
-    """Return a model's folder: the folder of that name, or the local copy of a model on the hub (OWNER/MODEL)."""
-    folder = Path(name)
-    if folder.exists() or not hub.OWNED_MODEL_NAME.fullmatch(str(name)):
-        return folder
+    """Return a model's folder: the folder of that name, or the local copy of a model on the hub (hub:OWNER/MODEL)."""
+    source = str(name)
+    hub_name = hub.find_hub_name(source) if source.startswith(hub.PREFIX) else None
+    if hub_name is None:
+        return Path(name)
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(str(name), local_files_only=not hub.is_hub_reachable()))
+        return Path(snapshot_download(hub_name, local_files_only=not hub.is_hub_reachable()))
     except Exception as problem:  # the hub's client raises many types for a model that it cannot provide
-        raise InputError(
-            f"{name} is neither a folder nor a model that the hub could provide ({first_line(problem)})"
-        ) from problem
+        raise InputError(f"{name} is not a model that the hub could provide ({first_line(problem)})") from problem
 
 
 def write_description(folder: Path, content: Mapping[str, Any]) -> None:
@@ -87,7 +86,10 @@ def read_description(folder: Path) -> ModelDescription:
     """Read and check model.json, without opening the network."""
     path = folder / DESCRIPTION
     if not path.is_file():
-        raise InputError(f"there is no model in {folder}: {DESCRIPTION} is missing")
+        hint = (
+            "" if folder.exists() or not hub.find_hub_name(str(folder)) else f"; a model on the hub is {hub.PREFIX}NAME"
+        )
+        raise InputError(f"there is no model in {folder}: {DESCRIPTION} is missing{hint}")
     content = read_json(path, MAX_BYTES)
     if not isinstance(content, dict) or "format_version" not in content:
         raise InputError(f"{path} is not the description of a model")

@@ -34,8 +34,8 @@ class SavedModel:
     Parameters
     ----------
     folder : str or Path
-        A run, a saved model or an exported model, which workers on other machines need under the same path; or the name
-        of a model on the hub, OWNER/MODEL.
+        A run, a saved model or an exported model, which workers on other machines need under the same path; or a model
+        on the hub, hub:OWNER/MODEL.
     text_column : str, optional
         The column that holds the texts; by default the one that the model was trained on, or the only one.
     device : str, default="auto"

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import MAX_SETTINGS_BYTES, read_json
-from rstc.runtime.hub import MODEL_NAME
+from rstc.runtime.hub import find_hub_name
 
 MODULES_FILE = "modules.json"
 MAX_VOCABULARY_BYTES = 2**27  # of a file that lists a tokenizer's vocabulary
@@ -52,7 +52,7 @@ def check_encoder_source(source: str | None) -> None:
         return
     if Path(source).is_dir():
         check_encoder_folder(Path(source))
-    elif not MODEL_NAME.fullmatch(source):
+    elif find_hub_name(source) is None:
         raise InputError(f"encoder={source!r} is neither a folder nor the name of a model on the hub")
 
 

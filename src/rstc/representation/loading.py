@@ -13,9 +13,9 @@ import torch
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
 from rstc.representation.encoder import Encoder, silence_transformers
-from rstc.representation.folder_checks import check_encoder_folder
+from rstc.representation.folder_checks import check_encoder_folder, check_encoder_source
 from rstc.representation.weight_checks import check_weights
-from rstc.runtime.hub import is_hub_reachable
+from rstc.runtime.hub import find_hub_name, is_hub_reachable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -68,7 +68,8 @@ def load_encoder(
         check_encoder_folder(Path(source), strict)
         model = _open_folder(Path(source), device, strict)
     else:
-        model = _open_from_hub(str(source), device)
+        check_encoder_source(str(source))  # raises if it is written like the name of a folder
+        model = _open_from_hub(str(find_hub_name(str(source))), device)
     model = model.float()  # weights stored in half precision would lose small updates
     return Encoder(_replace_pooling(model, pooling), max_tokens, precision)
 
