@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rstc.errors import CacheWarning as CacheWarning
     from rstc.errors import CheckpointWarning as CheckpointWarning
     from rstc.errors import CollapseWarning as CollapseWarning
+    from rstc.errors import ForeignSettingWarning as ForeignSettingWarning
     from rstc.errors import InputError as InputError
     from rstc.errors import MissingTextWarning as MissingTextWarning
     from rstc.errors import ModelVersionWarning as ModelVersionWarning
@@ -60,6 +61,7 @@ _LAZY_NAMES = {  # the module below rstc that defines each public name
     "CollapseWarning": "errors",
     "CacheWarning": "errors",
     "CheckpointWarning": "errors",
+    "ForeignSettingWarning": "errors",
     "ModelVersionWarning": "errors",
     "RetryWarning": "errors",
     "UnusedSettingWarning": "errors",

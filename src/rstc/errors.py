@@ -110,6 +110,26 @@ class CheckpointWarning(RstcWarning):
     """Warns that a checkpoint could not be written or read."""
 
 
+class ForeignSettingWarning(RstcWarning):
+    """Warns that a setting of a saved model is not used, because it would open something outside of its folder.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model's folder.
+    setting : str
+        The setting and its value.
+    value : str
+        The value that takes its place.
+    """
+
+    def __init__(self, model: str, setting: str, value: str) -> None:
+        super().__init__(
+            f"the model in {model} was saved with {setting[:100]!r}, which names a model outside of its folder; an "
+            f"update takes {value!r} instead"
+        )
+
+
 class ModelVersionWarning(RstcWarning):
     """Warns that a model was made with other versions of the libraries that compute its embeddings.
 
