@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from rstc.errors import CacheWarning as CacheWarning
     from rstc.errors import CheckpointWarning as CheckpointWarning
     from rstc.errors import CollapseWarning as CollapseWarning
+    from rstc.errors import ForeignSettingWarning as ForeignSettingWarning
     from rstc.errors import InputError as InputError
     from rstc.errors import LevelWarning as LevelWarning
     from rstc.errors import MissingTextWarning as MissingTextWarning
+    from rstc.errors import ModelVersionWarning as ModelVersionWarning
     from rstc.errors import RetryWarning as RetryWarning
     from rstc.errors import RstcWarning as RstcWarning
     from rstc.errors import TransportWarning as TransportWarning
@@ -61,6 +63,8 @@ _LAZY_NAMES = {  # the module below rstc that defines each public name
     "CacheWarning": "errors",
     "CheckpointWarning": "errors",
     "LevelWarning": "errors",
+    "ForeignSettingWarning": "errors",
+    "ModelVersionWarning": "errors",
     "RetryWarning": "errors",
     "UnusedSettingWarning": "errors",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class InputError(ValueError):
     """Raised when an input of the user is invalid: a file, a column, a setting, a folder."""
@@ -125,6 +127,44 @@ class LevelWarning(RstcWarning):
 
 class CheckpointWarning(RstcWarning):
     """Warns that a checkpoint could not be written or read."""
+
+
+class ForeignSettingWarning(RstcWarning):
+    """Warns that a setting of a saved model is not used, because it would open something outside of its folder.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model's folder.
+    setting : str
+        The setting and its value.
+    value : str
+        The value that takes its place.
+    """
+
+    def __init__(self, model: str, setting: str, value: str) -> None:
+        super().__init__(
+            f"the model in {model} was saved with {setting[:100]!r}, which names a model outside of its folder; an "
+            f"update takes {value!r} instead"
+        )
+
+
+class ModelVersionWarning(RstcWarning):
+    """Warns that a model was made with other versions of the libraries that compute its embeddings.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model's folder.
+    made_with : mapping
+        From the name of a package to the version that the model was made with.
+    versions : mapping
+        From the name of a package to the version that is installed.
+    """
+
+    def __init__(self, model: str, made_with: Mapping[str, str], versions: Mapping[str, str]) -> None:
+        changes = ", ".join(f"{name} {str(made)[:40]!r} (now {versions[name]})" for name, made in made_with.items())
+        super().__init__(f"the model in {model} was made with {changes}; its predictions may differ slightly")
 
 
 class RetryWarning(RstcWarning):

@@ -529,7 +529,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         Parameters
         ----------
         folder : str or Path
-            A model folder; if there is no such folder, the name of a model on the hub, OWNER/MODEL.
+            A model folder, or a model on the hub, hub:OWNER/MODEL.
         device : str
             Where the model computes.
         """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from rstc.errors import InputError
-from rstc.io import atomic
-from rstc.io.atomic import read_json, remove_leftovers, replace_file, replace_folder
+from rstc.io.atomic import read_json, recover, remove_leftovers, replace_file, replace_folder
+from rstc.io.locks import lock
 
 
 def test_file_is_replaced_when_the_block_succeeds(tmp_path: Path) -> None:
@@ -36,15 +36,29 @@ def test_folder_is_replaced_when_the_block_succeeds_and_kept_when_it_fails(tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_leftovers_of_dead_processes_are_removed_and_those_of_running_ones_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(atomic, "_is_running", lambda process_id: process_id == os.getpid())
-    dead, running = (f".run.{atomic._HOST}-{process_id}" for process_id in (99999999, os.getpid()))
-    for name in (f"{dead}.tmp", f"{dead}.old", f"{running}.tmp", f"{dead}.txt"):
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    ours = (".run.0123abcd.tmp", ".run.0123abcd.old", ".run.c0ffee-99.tmp")  # the last one as 0.1.0 named it
+    others = ("run", ".run.txt", ".run.0123abcd.txt", ".run.csv.0123abcd.tmp", ".run2.0123abcd.tmp")
+    for name in (*ours, *others):
         (tmp_path / name).mkdir()
     remove_leftovers(tmp_path / "run")
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["run", f"{running}.tmp", f"{dead}.txt"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)
+
+
+def test_a_folder_that_a_killed_process_was_replacing_gets_its_name_back(tmp_path: Path) -> None:
+    (tmp_path / ".run.0123abcd.old").mkdir()
+    (tmp_path / ".run.0123abcd.old" / "file").write_text("first")
+    (tmp_path / ".run.0123abcd.tmp").mkdir()
+    recover(tmp_path / "run")
+    assert (tmp_path / "run" / "file").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_leftovers_are_kept_while_a_process_writes(tmp_path: Path) -> None:
+    with replace_folder(tmp_path / "run"), lock(tmp_path / "run"), ThreadPoolExecutor() as pool:
+        before = sorted(path.name for path in tmp_path.iterdir())
+        pool.submit(recover, tmp_path / "run").result()  # another thread does not hold the lock
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 def test_json_that_is_too_large_damaged_or_missing_is_refused(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
-from rstc import RSTC, InputError
+from rstc import RSTC, ForeignSettingWarning, InputError, ModelVersionWarning
 from rstc.io.atomic import sha256
 from rstc.persistence.model_description import compute_checksum
 from rstc.persistence.model_folder import list_files
@@ -165,7 +167,7 @@ ENCODERS: dict[Callable[[Path, Path], None], str] = {
     adapter: "adapter",
     huge_vocabulary: "which no encoder has",
     huge_type_vocabulary: "implies .* parameters",
-    another_architecture: "implies .* parameters",
+    another_architecture: "is not the architecture of a text encoder",
     invalid_hidden_size: "does not hold a",
     huge_config: "at most 1 MB",
     nested_config: "not JSON",
@@ -288,3 +290,47 @@ def test_invalid_heads_are_refused(content: bytes, model: Path) -> None:
 def test_unchanged_model_loads(model: Path) -> None:
     sign(model)
     assert RSTC.load(model).predict(["late parcel"]).shape == (1,)
+
+
+def test_versions_that_differ_from_those_a_model_was_made_with_are_said(model: Path) -> None:
+    versions = json.loads((model / "model.json").read_text())["versions"]
+    sign(model, versions=versions | {"torch": "1.9.0+cu111", "python": "3.1"})
+    with pytest.warns(ModelVersionWarning, match=r"torch '1\.9\.0\+cu111' \(now "):
+        RSTC.load(model)
+
+
+def test_an_encoder_of_another_kind_is_refused_before_it_is_opened(model: Path) -> None:
+    path = model / "encoder" / "config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps(config | {"model_type": "dpt"}))
+    sign(model)
+    with pytest.raises(InputError, match="asks for 'dpt', which is not the architecture of a text encoder"):
+        RSTC.load(model)
+    path.write_text(json.dumps(config | {"backbone": "owner/model", "use_pretrained_backbone": True}))
+    sign(model)
+    with pytest.raises(InputError, match=r"names a further model \(backbone\)"):
+        RSTC.load(model)
+    with pytest.raises(InputError, match=r"names a further model \(backbone\)"):
+        load_encoder(model / "encoder", "mean", 32)
+
+
+def test_a_saved_model_does_not_say_which_other_model_or_folder_is_used(model: Path, tmp_path: Path) -> None:
+    config = json.loads((model / "model.json").read_text())["config"]
+    sign(model, config=config | {"cache_folder": str(tmp_path / "cache"), "views": f"contextual:{tmp_path}"})
+    with pytest.warns(ForeignSettingWarning, match="names a model outside of its folder"):
+        loaded = RSTC.load(model)
+    assert loaded.config_.views == RSTC(2).config().views
+    assert loaded.config_.cache_folder is None
+
+
+def test_heads_with_an_unknown_or_damaged_tensor_are_refused(model: Path) -> None:
+    state = load_file(model / "heads.safetensors")
+    save_file(state | {"other.weight": torch.ones(1)}, model / "heads.safetensors")
+    sign(model)
+    with pytest.raises(InputError, match=r"other\.weight is unknown"):
+        RSTC.load(model)
+    name = next(name for name in state if name.startswith("cluster_head."))
+    save_file(state | {name: torch.full_like(state[name], torch.nan)}, model / "heads.safetensors")
+    sign(model)
+    with pytest.raises(InputError, match="holds values that are not finite"):
+        RSTC.load(model)

@@ -155,6 +155,11 @@ def test_hub_name_is_looked_up_in_the_local_cache(
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("rstc.runtime.hub.is_hub_reachable", lambda: False)
     texts = ["late parcel", "reset password"]
-    assert RSTC.load("somebody/clusters").predict(texts).tolist() == RSTC.load(saved).predict(texts).tolist()
-    with pytest.raises(InputError, match="neither a folder nor a model"):
-        RSTC.load("somebody/else")
+    assert RSTC.load("hub:somebody/clusters").predict(texts).tolist() == RSTC.load(saved).predict(texts).tolist()
+    with pytest.raises(InputError, match="not a model that the hub could provide"):
+        RSTC.load("hub:somebody/else")
+
+
+def test_a_missing_folder_is_never_looked_up_on_the_hub(socket_disabled: None) -> None:
+    with pytest.raises(InputError, match=r"there is no model in runs/last.*; a model on the hub is hub:NAME"):
+        RSTC.load("runs/last")

@@ -60,6 +60,18 @@ def test_unknown_hub_name_is_refused(socket_disabled: None) -> None:
         load_encoder("no/such-model", "mean", 32, "cpu")
 
 
+def test_a_mistyped_folder_is_not_taken_for_a_model_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, socket_disabled: None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    for source in ("models/encodre", "./encoder", "/models/encoder", "models/encoder/"):
+        with pytest.raises(InputError, match="is neither a folder nor the name of a model on the hub"):
+            load_encoder(source, "mean", 32, "cpu")
+    with pytest.raises(InputError, match="could be loaded from the hub"):
+        load_encoder("hub:models/encoder", "mean", 32, "cpu")
+
+
 def test_unknown_pooling_is_refused(tiny_encoder: str) -> None:
     with pytest.raises(InputError, match="pooling='sum'"):
         load_encoder(tiny_encoder, "sum", 32, "cpu")

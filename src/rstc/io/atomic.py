@@ -1,4 +1,8 @@
-"""Files and folders that are replaced as a whole or not at all, their checksums, and JSON files of bounded size."""
+"""Files and folders that are replaced as a whole or not at all, their checksums, and JSON files of bounded size.
+
+What is written here survives a power cut once the call returns: the content is flushed to the disk, then it gets its
+name, then the folder that holds the name is flushed.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,25 @@ import glob
 import hashlib
 import json
 import os
-import platform
+import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from rstc.errors import InputError
+from rstc.io.locks import lock
 
 MAX_SETTINGS_BYTES = 2**20  # of a JSON file that holds settings
 
-_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:6]  # several machines may share a folder
+_PROCESS = secrets.token_hex(4)  # a process number is not unique: in a container it is always the same
 _NEW, _OLD = "tmp", "old"  # endings of temporary names
+_TEMPORARY_NAME = re.compile(
+    r"\.(?P<name>.+)\.(?:[0-9a-f]{8}|[0-9a-f]{6}-\d+)\.(?P<ending>tmp|old)"
+)  # 0.1.0: host-process
 
 
 def sha256(path: Path) -> str:
@@ -66,8 +75,9 @@ def replace_file(path: Path) -> Iterator[Path]:
     temporary = _temporary_path(path, _NEW)
     try:
         yield temporary
+        _flush_file(temporary)
         os.replace(temporary, path)
-        _fsync_folder(path.parent)
+        flush_folder(path.parent)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     finally:
@@ -75,13 +85,15 @@ def replace_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def replace_folder(path: Path) -> Iterator[Path]:
+def replace_folder(path: Path, durable: bool = True) -> Iterator[Path]:
     """Yield a new folder that replaces `path` when the block ends without an error.
 
     Parameters
     ----------
     path : Path
         The folder to replace or create; a symbolic link is followed.
+    durable : bool
+        Whether the folder has to survive a power cut, which a cache does not.
 
     Yields
     ------
@@ -96,12 +108,15 @@ def replace_folder(path: Path) -> Iterator[Path]:
     path = path.resolve()
     new, old = _temporary_path(path, _NEW), _temporary_path(path, _OLD)
     try:
-        new.mkdir(parents=True)
+        make_folder(new)
         yield new
+        if durable:
+            _flush_tree(new)
         if path.exists():
             path.rename(old)
         new.rename(path)
-        _fsync_folder(path.parent)
+        if durable:
+            flush_folder(path.parent)
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
     finally:
@@ -111,23 +126,45 @@ def replace_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files and folders of killed processes of this machine beside a path.
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents, so that they survive a power cut."""
+    missing = [parent for parent in (path, *path.parents) if not parent.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for created in missing:
+        flush_folder(created.parent)
 
-    A folder that such a process had renamed, to replace it, gets its name back.
+
+def remove_leftovers(path: Path) -> None:
+    """Remove the temporary files and folders of killed processes beside a path.
+
+    A folder that such a process had renamed, to replace it, gets its name back. The caller holds the lock of the path.
     """
     path = path.resolve()
-    prefix = f".{path.name}.{_HOST}-"
-    for leftover in sorted(path.parent.glob(f"{glob.escape(prefix)}*.*")):
-        process_id, _, ending = leftover.name.removeprefix(prefix).partition(".")
-        if not process_id.isdecimal() or ending not in (_NEW, _OLD) or _is_running(int(process_id)):
-            continue
-        if ending == _OLD and not path.exists():
+    for leftover in find_leftovers(path):
+        if leftover.suffix == f".{_OLD}" and not path.exists():
             leftover.rename(path)
+            flush_folder(path.parent)
         elif leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)
+
+
+def find_leftovers(path: Path) -> list[Path]:
+    """Return the temporary files and folders of a path: of a process that is writing it, or that was killed."""
+    path = path.resolve()
+    matches = (
+        (other, _TEMPORARY_NAME.fullmatch(other.name)) for other in path.parent.glob(f".{glob.escape(path.name)}.*")
+    )
+    return sorted(other for other, match in matches if match and match["name"] == path.name)
+
+
+def recover(path: Path) -> None:
+    """Remove what killed processes left beside a path, unless a process is writing it now."""
+    if not find_leftovers(path):
+        return
+    with suppress(InputError), lock(path):
+        remove_leftovers(path)
 
 
 def user_cache_dir() -> Path:
@@ -163,31 +200,35 @@ def read_json(path: Path, max_bytes: int = MAX_SETTINGS_BYTES) -> Any:
         raise InputError(f"{path} is not JSON") from problem
 
 
-def _temporary_path(path: Path, ending: str) -> Path:
-    """Return a hidden name of this process in the same folder, where a rename is atomic."""
-    return path.with_name(f".{path.name}.{_HOST}-{os.getpid()}.{ending}")
+def flush_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, so that they survive a power cut; not every system can."""
+    with suppress(OSError):
+        _flush(folder, os.O_RDONLY)
 
 
-def _is_running(process_id: int) -> bool:
-    """Return whether a process of this machine runs."""
-    try:
-        os.kill(process_id, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it runs as another user
-        return True
-    return True
+def _flush_file(path: Path) -> None:
+    """Flush the content of a file to the disk; an error means that it is not there."""
+    _flush(path, os.O_RDWR)
 
 
-def _fsync_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk, so that a rename survives a crash; not every system can."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
+def _flush_tree(folder: Path) -> None:
+    """Flush all files and names below a folder to the disk."""
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                _flush_file(path)
+        flush_folder(Path(parent))
+
+
+def _flush(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
-    except OSError:
-        pass
     finally:
         os.close(descriptor)
+
+
+def _temporary_path(path: Path, ending: str) -> Path:
+    """Return a hidden name of this process in the same folder, where a rename is atomic."""
+    return path.with_name(f".{path.name}.{_PROCESS}.{ending}")

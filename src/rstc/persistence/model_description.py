@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from rstc.config import Config
-from rstc.errors import InputError, first_line
+from rstc.errors import InputError, ModelVersionWarning, first_line
 from rstc.io.atomic import read_json
 from rstc.runtime import hub
+from rstc.runtime.environment import package_versions
 
 DESCRIPTION = "model.json"
 FORMAT_VERSION = 2
 MAX_BYTES = 2**26  # the history and the tree of many clusters are in the file
 MAX_CLUSTERS = 10**6
+COMPUTING_PACKAGES = ("torch", "transformers", "sentence-transformers")
 CLUSTER_HEADS = ("centroids", "network")
 REQUIRED_FACTS = {"class_distribution", "history", "n_iter", "n_texts", "settled", "preset", "random_state"}
 
@@ -60,18 +63,17 @@ class ModelDescription:
 
 
 def resolve_folder(name: str | Path) -> Path:
-    """Return a model's folder: the folder of that name, or the local copy of a model on the hub (OWNER/MODEL)."""
-    folder = Path(name)
-    if folder.exists() or not hub.OWNED_MODEL_NAME.fullmatch(str(name)):
-        return folder
+    """Return a model's folder: the folder of that name, or the local copy of a model on the hub (hub:OWNER/MODEL)."""
+    source = str(name)
+    hub_name = hub.find_hub_name(source) if source.startswith(hub.PREFIX) else None
+    if hub_name is None:
+        return Path(name)
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(str(name), local_files_only=not hub.is_hub_reachable()))
+        return Path(snapshot_download(hub_name, local_files_only=not hub.is_hub_reachable()))
     except Exception as problem:  # the hub's client raises many types for a model that it cannot provide
-        raise InputError(
-            f"{name} is neither a folder nor a model that the hub could provide ({first_line(problem)})"
-        ) from problem
+        raise InputError(f"{name} is not a model that the hub could provide ({first_line(problem)})") from problem
 
 
 def write_description(folder: Path, content: Mapping[str, Any]) -> None:
@@ -84,7 +86,10 @@ def read_description(folder: Path) -> ModelDescription:
     """Read and check model.json, without opening the network."""
     path = folder / DESCRIPTION
     if not path.is_file():
-        raise InputError(f"there is no model in {folder}: {DESCRIPTION} is missing")
+        hint = (
+            "" if folder.exists() or not hub.find_hub_name(str(folder)) else f"; a model on the hub is {hub.PREFIX}NAME"
+        )
+        raise InputError(f"there is no model in {folder}: {DESCRIPTION} is missing{hint}")
     content = read_json(path, MAX_BYTES)
     if not isinstance(content, dict) or "format_version" not in content:
         raise InputError(f"{path} is not the description of a model")
@@ -96,6 +101,20 @@ def read_description(folder: Path) -> ModelDescription:
     _check_types(path, content)
     entries: dict[str, Any] = {field.name: content.get(field.name) for field in fields(ModelDescription)}
     return ModelDescription(**entries)
+
+
+def warn_other_versions(folder: Path, description: ModelDescription) -> None:
+    """Warn if a model was made with other versions of what computes embeddings and predictions."""
+    versions = package_versions()
+    made_with = {name: description.versions.get(name) for name in COMPUTING_PACKAGES}
+    changed = {name: made for name, made in made_with.items() if made and _release(made) != _release(versions[name])}
+    if changed:
+        warnings.warn(ModelVersionWarning(folder.name, changed, versions), stacklevel=3)
+
+
+def _release(version: Any) -> str:
+    """Return a version without its build, such as +cpu."""
+    return str(version).partition("+")[0]
 
 
 def compute_checksum(content: Mapping[str, Any]) -> str:

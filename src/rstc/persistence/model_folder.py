@@ -13,6 +13,7 @@ library opens it: it can be refused, but it cannot run code or read files outsid
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
-from rstc.errors import InputError
+from rstc.errors import ForeignSettingWarning, InputError
 from rstc.io.atomic import replace_folder, sha256
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_card import render_card
@@ -34,6 +35,7 @@ from rstc.persistence.model_description import (
     FORMAT_VERSION,
     ModelDescription,
     read_description,
+    warn_other_versions,
     write_description,
 )
 from rstc.pseudo_labels.confidence_model import ConfidenceModel
@@ -42,6 +44,8 @@ from rstc.representation.folder_checks import is_inside_folder
 from rstc.representation.heads import CentroidHead, ClusterHead, ClusteringNetwork, GroupedHead, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network
+from rstc.representation.view_specs import parse_view_specs
+from rstc.representation.weight_checks import check_finite
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.environment import package_versions
 
@@ -97,7 +101,9 @@ def load_model(folder: Path, device: str = "auto") -> FittedModel:
     """
     description = read_description(folder)
     _check_files(folder, description)
-    config = replace(Config(**description.config), device=device)
+    warn_other_versions(folder, description)
+    config = replace(Config(**description.config), device=device, cache_folder=None)
+    config = _drop_named_models(folder, config)
     torch_device = choose_device(device)
     precision = choose_precision(config.precision, torch_device)
     encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, torch_device, precision, strict=True)
@@ -116,6 +122,16 @@ def load_model(folder: Path, device: str = "auto") -> FittedModel:
         return FittedModel.from_facts(description.facts, network.eval(), config, detector, confidence)
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise InputError(f"the entries of {folder / DESCRIPTION} do not fit together ({problem!r})") from problem
+
+
+def _drop_named_models(folder: Path, config: Config) -> Config:
+    """Return the settings without a model for views: a folder must not say which other model is opened."""
+    default = Config().views
+    views = parse_view_specs(config.views) if config.views else ()
+    if not any(step.model for view in views for step in view):
+        return config
+    warnings.warn(ForeignSettingWarning(folder.name, f"views={config.views}", str(default)), stacklevel=3)
+    return replace(config, views=default)
 
 
 def list_files(folder: Path) -> list[str]:
@@ -170,10 +186,13 @@ def _load_heads(path: Path, network: Network, device: str) -> None:
     try:
         state = load_file(path, device=device)
         for name, module in (("cluster_head", network.cluster_head), ("projector", network.projector)):
-            prefix = f"{name}."
-            module.load_state_dict({k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)})
+            names = [key for key in state if key.startswith(f"{name}.")]
+            module.load_state_dict({key.removeprefix(f"{name}."): state.pop(key) for key in names})
+            check_finite(str(path), module)
     except (SafetensorError, RuntimeError) as problem:
         raise InputError(f"the heads in {path} do not fit the model: {problem}") from problem
+    if state:
+        raise InputError(f"the heads in {path} do not fit the model: {min(state)} is unknown")
     head = network.cluster_head
     if isinstance(head, GroupedHead) and not (int(head.groups.min()) >= 0 and int(head.groups.max()) < head.n_clusters):
         raise InputError(f"the heads in {path} do not fit the model: a group is not among 0 to {head.n_clusters - 1}")

@@ -36,8 +36,8 @@ class SavedModel:
     Parameters
     ----------
     folder : str or Path
-        A run, a saved model or an exported model, which workers on other machines need under the same path; or the name
-        of a model on the hub, OWNER/MODEL.
+        A run, a saved model or an exported model, which workers on other machines need under the same path; or a model
+        on the hub, hub:OWNER/MODEL.
     text_column : str or sequence of str, optional
         The column that holds the texts, or several whose texts are joined by line breaks; by default that of the
         model's training data, or the only one.

@@ -141,7 +141,7 @@ class EmbeddingCache:
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)  # embeddings tell something about the texts
             shrink_cache(self._root, self._max_bytes - size)
-            with replace_folder(self._folder / secrets.token_hex(8)) as part:
+            with replace_folder(self._folder / secrets.token_hex(8), durable=False) as part:
                 np.save(part / KEYS, keys[distinct])
                 with (part / EMBEDDINGS).open("wb") as file:  # in blocks, because a copy would take much memory
                     for block in np.array_split(rows[distinct], len(distinct) // BLOCK_ROWS + 1):

@@ -15,7 +15,7 @@ from safetensors import SafetensorError, safe_open
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import MAX_SETTINGS_BYTES, read_json
-from rstc.runtime.hub import MODEL_NAME
+from rstc.runtime.hub import find_hub_name
 
 MODULES_FILE = "modules.json"
 MAX_VOCABULARY_BYTES = 2**27  # of a file that lists a tokenizer's vocabulary
@@ -29,6 +29,16 @@ _VOCABULARY_FILES = ("tokenizer.json", "vocab.json", "added_tokens.json", "speci
 # Files and modules of a saved model. Other encoders may have more files, which are not opened.
 _ALLOWED_SUFFIXES = (".json", ".safetensors", ".txt", ".md", ".model")
 _ALLOWED_MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
+# Architectures of text encoders; those of other kinds can name further models, which are then looked for on the hub.
+# fmt: off
+_TEXT_ARCHITECTURES = frozenset({
+    "albert", "bert", "big_bird", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "ernie", "eurobert",
+    "flaubert", "gemma", "gemma2", "gemma3_text", "gpt2", "longformer", "llama", "mistral", "mobilebert",
+    "modernbert", "mpnet", "nomic_bert", "qwen2", "qwen3", "rembert", "roberta", "roberta-prelayernorm", "roformer",
+    "squeezebert", "t5", "t5gemma", "xlm", "xlm-roberta", "xlm-roberta-xl", "xlnet", "xmod",
+})
+# fmt: on
+_BACKBONE_KEYS = ("backbone", "backbone_config", "use_pretrained_backbone", "use_timm_backbone")
 _CODE_KEYS = ("auto_map", "trust_remote_code")
 # Settings that make a library read other files, or download and run code.
 _LOADING_KEYS = (
@@ -52,7 +62,7 @@ def check_encoder_source(source: str | None) -> None:
         return
     if Path(source).is_dir():
         check_encoder_folder(Path(source))
-    elif not MODEL_NAME.fullmatch(source):
+    elif find_hub_name(source) is None:
         raise InputError(f"encoder={source!r} is neither a folder nor the name of a model on the hub")
 
 
@@ -87,6 +97,7 @@ def check_encoder_folder(folder: Path, strict: bool = False) -> None:
                 "save the model again in safetensors"
             )
         if strict:
+            _check_architecture(module, module_type)
             _check_size(module, module_type)
 
 
@@ -133,6 +144,8 @@ def _check_json(folder: Path, path: Path, strict: bool) -> None:
     for key, value in _iter_entries(content):
         if key in _CODE_KEYS and value:
             raise InputError(f"{path} asks to run code of its own ({key})")
+        if value and key in _BACKBONE_KEYS:
+            raise InputError(f"{path} names a further model ({key}), which a text encoder does not have")
         if strict and value and (key in _LOADING_KEYS or key.endswith(("_kwargs", "_args"))):
             raise InputError(f"{path} has a setting that no saved model has ({key})")
         if key.endswith("_file") and isinstance(value, str) and _leads_outside(value):
@@ -154,6 +167,17 @@ def _iter_entries(content: Any) -> Iterator[tuple[str, Any]]:
             stack += value.values()
         elif isinstance(value, list):
             stack += value
+
+
+def _check_architecture(module: Path, module_type: str) -> None:
+    """Raise an error if config.json asks for anything but a text encoder."""
+    path = module / "config.json"
+    if module_type != "Transformer" or not path.is_file():
+        return
+    config = read_json(path)
+    architecture = config.get("model_type") if isinstance(config, dict) else None
+    if architecture not in _TEXT_ARCHITECTURES:
+        raise InputError(f"{path} asks for {str(architecture)[:40]!r}, which is not the architecture of a text encoder")
 
 
 def _check_size(module: Path, module_type: str) -> None:

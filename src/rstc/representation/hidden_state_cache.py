@@ -155,7 +155,7 @@ class HiddenStateStore:
         if not entries:
             return
         try:
-            with replace_folder(self._folder / secrets.token_hex(8)) as part:
+            with replace_folder(self._folder / secrets.token_hex(8), durable=False) as part:
                 np.save(part / "ids.npy", np.concatenate([np.frombuffer(key, dtype=np.int32) for key in entries]))
                 np.save(part / "lengths.npy", np.array([len(states) for states in entries.values()]))
                 np.save(part / "states.npy", np.concatenate(list(entries.values())))

@@ -13,8 +13,9 @@ import torch
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
 from rstc.representation.encoder import Encoder, silence_transformers
-from rstc.representation.folder_checks import check_encoder_folder
-from rstc.runtime.hub import is_hub_reachable
+from rstc.representation.folder_checks import check_encoder_folder, check_encoder_source
+from rstc.representation.weight_checks import check_weights
+from rstc.runtime.hub import find_hub_name, is_hub_reachable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -60,14 +61,15 @@ def load_encoder(
     """
     device = str(device)
     if source is None or source == BUNDLED_NAME:
-        model = _open_folder(get_bundled_folder(), device)
+        model = _open_folder(get_bundled_folder(), device, strict=True)
     elif not isinstance(source, (str, os.PathLike)):
         model = copy.deepcopy(source).to(device)
     elif Path(source).is_dir():
         check_encoder_folder(Path(source), strict)
-        model = _open_folder(Path(source), device)
+        model = _open_folder(Path(source), device, strict)
     else:
-        model = _open_from_hub(str(source), device)
+        check_encoder_source(str(source))  # raises if it is written like the name of a folder
+        model = _open_from_hub(str(find_hub_name(str(source))), device)
     model = model.float()  # weights stored in half precision would lose small updates
     return Encoder(_replace_pooling(model, pooling), max_tokens, precision)
 
@@ -92,15 +94,19 @@ def get_bundled_folder() -> Path:
     return weights.parent
 
 
-def _open_folder(folder: Path, device: str) -> SentenceTransformer:
+def _open_folder(folder: Path, device: str, strict: bool) -> SentenceTransformer:
     """Open a model folder without access to a hub."""
     from sentence_transformers import SentenceTransformer
 
     try:
         with silence_transformers():
-            return SentenceTransformer(str(folder), device=device, local_files_only=True, model_kwargs=SAFETENSORS_ONLY)
+            model = SentenceTransformer(
+                str(folder), device=device, local_files_only=True, model_kwargs=SAFETENSORS_ONLY
+            )
     except Exception as error:  # the libraries below raise exceptions of many types
         raise InputError(f"{folder} does not hold a Sentence-Transformers model ({first_line(error)})") from error
+    check_weights(folder, model, strict)
+    return model
 
 
 def _open_from_hub(name: str, device: str) -> SentenceTransformer:

@@ -19,7 +19,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from rstc.errors import CheckpointWarning, InputError
-from rstc.io.atomic import check_writable, replace_file
+from rstc.io.atomic import check_writable, make_folder, replace_file
 from rstc.io.checkpoint_names import CHECKPOINT_SUFFIX, check_only_checkpoints, checkpoint_path, list_checkpoints
 from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.progress import Progress
@@ -105,7 +105,7 @@ class CheckpointFolder:
         files = list_checkpoints(self.folder)
         number = int(files[-1].stem) + 1 if files else 1
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             with replace_file(checkpoint_path(self.folder, number)) as temporary:
                 write_checkpoint(temporary, state, self._run)
             for path in files[: 1 - N_KEPT_CHECKPOINTS]:
