@@ -19,13 +19,14 @@ from rstc.cli.app import app
 from rstc.errors import InputError
 from rstc.pipelines.name_clusters import name_by_prompts, plan_naming, rename_clusters
 from rstc.pipelines.namers.answers import NameAnswer, read_answer
-from rstc.pipelines.namers.cache import ANSWERS, AnswerCache
+from rstc.pipelines.namers.cache import AnswerCache
 from rstc.pipelines.namers.chat import ChatNamer
 from rstc.pipelines.namers.command import CommandNamer
 from rstc.pipelines.namers.prompt import cut_text, write_prompt
 from rstc.report.html.content import build_cluster_content
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import EditLog, read_log
+from rstc.results.run_folder import NAME_ANSWERS
 
 KEY = "sk-secret-0123456789"
 Answer = tuple[int, dict[str, str], str]  # status, headers, content of the message or body of the error
@@ -176,7 +177,7 @@ def test_a_second_call_sends_nothing(run_folder: Path, server: FakeServer) -> No
     other = invoke(*command[:4], "--model", "other", "--again")
     assert "4 requests sent" in other.stderr, "another model answers otherwise"
     assert "4 requests sent" in invoke(*command, "--no-cache").stderr
-    cached = json.loads((run_folder / ANSWERS).read_text(encoding="utf-8"))
+    cached = json.loads((run_folder / NAME_ANSWERS).read_text(encoding="utf-8"))
     assert all(len(key) == 64 for key in cached["answers"]), "hashes, no prompts"
 
 
@@ -322,7 +323,7 @@ def test_options_that_do_not_fit_are_refused(options: list[str], message: str, t
 
 
 def test_a_cache_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
-    (tmp_path / ANSWERS).write_text("[", encoding="utf-8")
+    (tmp_path / NAME_ANSWERS).write_text("[", encoding="utf-8")
     cache = AnswerCache(tmp_path, "server")
     assert cache.find("prompt") is None
     cache.store("prompt", NameAnswer("Late"))

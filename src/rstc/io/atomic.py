@@ -159,12 +159,27 @@ def find_leftovers(path: Path) -> list[Path]:
     return sorted(other for other, match in matches if match and match["name"] == path.name)
 
 
+@contextmanager
+def lock_output(path: Path, wait: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a file or folder that is going to be written, and remove what killed processes left of it.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder; it may be missing.
+    wait : float
+        Seconds to wait for another process that writes it.
+    """
+    with lock(path, wait):
+        remove_leftovers(path)
+        yield
+
+
 def recover(path: Path) -> None:
     """Remove what killed processes left beside a path, unless a process is writing it now."""
-    if not find_leftovers(path):
-        return
-    with suppress(InputError), lock(path):
-        remove_leftovers(path)
+    if find_leftovers(path):
+        with suppress(InputError), lock_output(path):
+            pass
 
 
 def user_cache_dir() -> Path:

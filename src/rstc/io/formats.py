@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from rstc.errors import InputError, first_line
 from rstc.io import excel, readers, writers
-from rstc.io.atomic import check_writable, replace_file
+from rstc.io.atomic import check_writable, lock_output, replace_file
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, escape_formulas
 from rstc.io.readers import ReadOptions
 from rstc.io.remote import is_file
@@ -248,7 +248,7 @@ def open_table_writer(path: Path, format: str, guard_formulas: bool = False) -> 
             with _open_standard_output() as stream, FORMATS[format].open_writer(stream) as write:
                 yield _guard(write, format, guard_formulas)
             return
-        with replace_file(path) as temporary, FORMATS[format].open_writer(temporary) as write:
+        with lock_output(path), replace_file(path) as temporary, FORMATS[format].open_writer(temporary) as write:
             yield _guard(write, format, guard_formulas)
     except pa.ArrowException as problem:
         raise InputError(f"{path} cannot be written as {format}: {first_line(problem)}") from problem

@@ -27,7 +27,7 @@ from safetensors.torch import load_file, save_file
 
 from rstc.config import Config
 from rstc.errors import ForeignSettingWarning, InputError
-from rstc.io.atomic import replace_folder, sha256
+from rstc.io.atomic import lock_output, replace_folder, sha256
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_card import render_card
 from rstc.persistence.model_description import (
@@ -66,7 +66,7 @@ def save_model(folder: Path, model: FittedModel) -> None:
     base_head = cluster_head.head if isinstance(cluster_head, GroupedHead) else cluster_head
     model = replace(model, config=replace(model.config, cache_folder=None))  # a path of this machine
     versions = package_versions()
-    with replace_folder(folder) as new:
+    with lock_output(folder), replace_folder(folder) as new:
         network.encoder.save(new / ENCODER)
         state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
         save_file({name: v for name, v in state.items() if not name.startswith("encoder.")}, new / HEADS)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from rstc.errors import InputError
-from rstc.io.atomic import replace_folder, sha256
+from rstc.io.atomic import lock_output, replace_folder, sha256
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.onnx_model import (
     CONFIDENCE,
@@ -43,7 +43,7 @@ def export_onnx(model: FittedModel, folder: Path) -> None:
     tokenizer = getattr(encoder.model.tokenizer, "backend_tokenizer", None)
     if tokenizer is None:
         raise InputError("this encoder's tokenizer is written in Python and cannot be exported")
-    with replace_folder(folder) as new:
+    with lock_output(folder), replace_folder(folder) as new:
         _write_graph(_ExportedNetwork(encoder, network.cluster_head).eval(), encoder, new / MODEL)
         tokenizer.save(str(new / TOKENIZER))
         names = [MODEL, TOKENIZER]

@@ -22,7 +22,7 @@ from rstc.persistence.model_description import read_description
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit
-from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, read_rows, write_clusters
+from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, hold_run_lock, read_rows, write_clusters
 from rstc.runtime.progress import Listener, Progress
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rstc.persistence.fitted_model import FittedModel
 
 
+@hold_run_lock
 def apply_edits(folder: Path, listener: Listener | None = None) -> CorrectedRun:
     """Write a run's corrected clusters, and change its model so that it predicts them; all of it or nothing.
 
@@ -51,6 +52,7 @@ def apply_edits(folder: Path, listener: Listener | None = None) -> CorrectedRun:
     return files.run
 
 
+@hold_run_lock
 def apply_corrections(folder: Path, edits: Iterable[Edit], listener: Listener | None = None) -> CorrectedRun:
     """Make corrections, and apply them with those that the run has; all of it or nothing.
 
@@ -70,6 +72,7 @@ def apply_corrections(folder: Path, edits: Iterable[Edit], listener: Listener | 
     return files.run
 
 
+@hold_run_lock
 def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) -> CorrectedRun:
     """Merge the most similar clusters of a run, corrections included, until `n_clusters` are left, and apply it.
 
@@ -101,6 +104,7 @@ def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) ->
     return files.run
 
 
+@hold_run_lock
 def switch_level(folder: Path, detail: str, listener: Listener | None = None) -> CorrectedRun:
     """Make a level of detail of a run its clusters, corrections included, and apply it.
 

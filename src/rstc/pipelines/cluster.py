@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -36,10 +37,11 @@ from rstc.results.run_folder import (
     Points,
     UnfinishedRun,
     check_target,
+    hold_run_lock,
     is_unfinished,
+    lock_run,
     read_summary,
     read_unfinished,
-    remove_run_leftovers,
     write_clusters,
     write_embeddings,
     write_points,
@@ -138,13 +140,13 @@ def cluster_file(
     Summary or None
         None in all processes but the first.
     """
-    processes = current_process_group()
     config = make_config(preset, settings)
     if view_columns and "views" in (settings or {}):
         raise InputError("views come from two columns or from a view specification, not from both")
     if view_columns and not config.count_trained_layers(0):
         raise InputError("--views are used in training only; add --set training=always")
     check_encoder_source(config.encoder)
+    processes = current_process_group()
     processes.run_on_first(lambda: check_target(out, overwrite))
     progress = Progress(listener)
     with progress.stage("read"):
@@ -174,33 +176,38 @@ def cluster_file(
     def describe_command() -> Command:
         return _describe_command(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
 
-    if processes.run_on_first(lambda: _can_be_completed(out, describe_command, overwrite, resume)):
-        if not processes.is_first:
-            return None
-        write_request(out, comparisons)
-        return add_map_and_page(out, progress)
-    with progress.stage("load"):
-        progress.advance(0, 0)
-        from rstc.estimator import RSTC
-        from rstc.report.fitted_run import RunOrigin
-        from rstc.runtime.device import choose_device
-        from rstc.training.checkpointing import CheckpointFolder
+    with ExitStack() as stack:
+        processes.run_on_first(lambda: stack.enter_context(lock_run(out)))
+        processes.run_on_first(lambda: check_target(out, overwrite))  # another process may have written it meanwhile
+        if processes.run_on_first(lambda: _can_be_completed(out, describe_command, overwrite, resume)):
+            if not processes.is_first:
+                return None
+            write_request(out, comparisons)
+            return add_map_and_page(out, progress)
+        with progress.stage("load"):
+            progress.advance(0, 0)
+            from rstc.estimator import RSTC
+            from rstc.report.fitted_run import RunOrigin
+            from rstc.runtime.device import choose_device
+            from rstc.training.checkpointing import CheckpointFolder
 
-    choose_device(config.device)  # raises if it is not available
-    model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
-    checkpoints = CheckpointFolder(
-        out / CHECKPOINTS, resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
-    )
-    column = run_input.columns.text
-    name = tuple(column) if isinstance(column, list) else column
-    texts = pd.Series(run_input.texts, name=name, dtype=object)  # the model keeps the names of its columns
-    model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache)
-    origin = RunOrigin(
-        preset, seed, guard_formulas, checkpoints.resumed_at, keep_columns=keep_columns, comparisons=comparisons
-    )
-    if not write_results(out, run_input, model, origin, progress, processes, describe_command):
-        return None
-    return add_map_and_page(out, progress)
+        choose_device(config.device)  # raises if it is not available
+        model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
+        checkpoints = CheckpointFolder(
+            out / CHECKPOINTS, resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
+        )
+        column = run_input.columns.text
+        name = tuple(column) if isinstance(column, list) else column
+        texts = pd.Series(run_input.texts, name=name, dtype=object)  # the model keeps the names of its columns
+        model.fit(
+            texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache
+        )
+        origin = RunOrigin(
+            preset, seed, guard_formulas, checkpoints.resumed_at, keep_columns=keep_columns, comparisons=comparisons
+        )
+        if not write_results(out, run_input, model, origin, progress, processes, describe_command):
+            return None
+        return add_map_and_page(out, progress)
 
 
 def write_results(
@@ -286,6 +293,7 @@ def write_results(
     return True
 
 
+@hold_run_lock
 def add_map_and_page(folder: Path, progress: Progress) -> Summary:
     """Draw the map of a run whose results are written, and write it and the page.
 
@@ -304,7 +312,6 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
     """
     from rstc.results.layout import compute_layout
 
-    remove_run_leftovers(folder)
     with progress.stage("map"):
         unfinished = read_unfinished(folder)
         points = replace(unfinished.points, layout=compute_layout(unfinished.E))

@@ -20,8 +20,10 @@ from rstc.results.comparisons import (
     write_comparisons,
 )
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.run_folder import hold_run_lock
 
 
+@hold_run_lock
 def compare_run(
     folder: Path, time: str | None = None, every: str | None = None, by: Sequence[str] = (), out: Path | None = None
 ) -> Comparisons:

@@ -21,7 +21,7 @@ from rstc.results.comparisons import repeat_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit, read_log
 from rstc.results.proposals import read_proposals, select_proposals
-from rstc.results.run_folder import CLUSTERS, MODEL, ORIGINAL_MODEL
+from rstc.results.run_folder import CLUSTERS, MODEL, ORIGINAL_MODEL, SECONDS_TO_WAIT, identify_texts, lock_run
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
@@ -78,6 +78,7 @@ class EditSession:
         self._original = CorrectedRun(
             self.run.summary, self.run.points, folder=folder, proposals=read_proposals(folder)
         )
+        self._version = identify_texts(folder)
         self._lock = threading.Lock()
         self._model: RSTC | None = None
         self._applying: threading.Thread | None = None
@@ -85,12 +86,15 @@ class EditSession:
     def page(self) -> str:
         """Return the page of the run without corrections; the page requests the state when it is opened."""
         with self._lock:
+            if identify_texts(self.folder) != self._version:
+                self._reload()
             comparisons = repeat_comparisons(self.folder, self.run)
         return render_page(self._original, {"token": self.token}, comparisons)
 
     def state(self) -> dict[str, Any]:
         """Return the corrected state: the texts that changed their cluster, all clusters, and the number of edits."""
         with self._lock:
+            self._check_same_texts()
             log, proposals = read_log(self.folder), read_proposals(self.folder)
             if not self.is_applying and log != self.run.log:  # by another process, such as `rstc names`
                 self.run = CorrectedRun(self.run.summary, self.run.points, log, self.folder)
@@ -102,18 +106,20 @@ class EditSession:
         with self._lock:
             if self.is_applying:
                 raise InputError("the corrections are being applied; correct further when that is done")
+            self._check_same_texts()
             run = self.run.copy()
-            if edit.get("do") == "decline":
-                decline_proposals(self.folder, [edit.get("proposal", 0)])
-                run = run.with_proposals(read_proposals(self.folder))
-            elif edit.get("do") == "undo":
-                run.undo()
-            elif edit.get("do") == "accept":
-                (proposal,) = select_proposals(run.proposals, [edit.get("proposal", 0)])
-                run.correct(make_edit(proposal))
-            else:
-                run.correct(self._complete_split(edit))
-            run.save(self.folder)
+            with lock_run(self.folder, wait=SECONDS_TO_WAIT):
+                if edit.get("do") == "decline":
+                    decline_proposals(self.folder, [edit.get("proposal", 0)])
+                    run = run.with_proposals(read_proposals(self.folder))
+                elif edit.get("do") == "undo":
+                    run.undo()
+                elif edit.get("do") == "accept":
+                    (proposal,) = select_proposals(run.proposals, [edit.get("proposal", 0)])
+                    run.correct(make_edit(proposal))
+                else:
+                    run.correct(self._complete_split(edit))
+                run.save(self.folder)
             self.run = run  # only after it is saved, so that the page never shows an unsaved correction
             return self._state()
 
@@ -144,8 +150,22 @@ class EditSession:
     def close(self) -> None:
         """Write the page with the corrections, for readers who open the file itself."""
         self.wait()
-        with self._lock:
-            write_page(self.folder, self.run)
+        with self._lock, lock_run(self.folder, wait=SECONDS_TO_WAIT):
+            if identify_texts(self.folder) == self._version:
+                write_page(self.folder, self.run)
+
+    def _reload(self) -> None:
+        """Read the run again, after another process has written it."""
+        self.run = CorrectedRun.read(self.folder)
+        self._original = CorrectedRun(
+            self.run.summary, self.run.points, folder=self.folder, proposals=read_proposals(self.folder)
+        )
+        self._version, self._model = identify_texts(self.folder), None
+
+    def _check_same_texts(self) -> None:
+        """Raise InputError if another process has replaced the texts, to which corrections refer by number."""
+        if not self.is_applying and identify_texts(self.folder) != self._version:
+            raise InputError("the run was changed by another process, such as `rstc update`; reload the page")
 
     def _state(self) -> dict[str, Any]:
         changed = np.flatnonzero(self.run.changed)

@@ -17,6 +17,7 @@ from rstc.pipelines.namers.prompt import DEFAULT_TEXTS, Question, cut_text
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.naming import MAX_NAME_LENGTH
+from rstc.results.run_folder import SECONDS_TO_WAIT, lock_run
 from rstc.results.summary import ClusterEntry
 from rstc.runtime.progress import Listener
 
@@ -196,8 +197,9 @@ def _store_names(
             run.correct(edit if found.description is None else {**edit, "description": found.description})
         if listener:
             listener("name", done, len(plan.questions))
-    run.save(plan.folder)
-    write_page(plan.folder, run)
+    with lock_run(plan.folder, wait=SECONDS_TO_WAIT):  # not while names are asked for
+        run.save(plan.folder)
+        write_page(plan.folder, run)
 
 
 def _make_unique(name: str, entry: ClusterEntry, taken: Sequence[str]) -> str:

@@ -10,9 +10,11 @@ from rstc.pipelines.apply_edits import apply_corrections
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit
 from rstc.results.proposals import DECLINED, Proposal, read_proposals, select_proposals, write_proposals
+from rstc.results.run_folder import hold_run_lock
 from rstc.runtime.progress import Listener
 
 
+@hold_run_lock
 def accept_proposals(folder: Path, ids: Iterable[int] | str, listener: Listener | None = None) -> list[Proposal]:
     """Make clusters of proposals, and write them to the clusters, the model and the page of a run.
 
@@ -38,6 +40,7 @@ def accept_proposals(folder: Path, ids: Iterable[int] | str, listener: Listener 
     return chosen
 
 
+@hold_run_lock
 def decline_proposals(folder: Path, ids: Iterable[int] | str) -> list[Proposal]:
     """Decline proposals: their texts stay where they are, and are not proposed again.
 

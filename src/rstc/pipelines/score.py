@@ -13,10 +13,11 @@ from rstc.io.columns import extract_texts, find_text_column
 from rstc.io.predictions import NO_CLUSTER
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import Points, read_rows, write_summary
+from rstc.results.run_folder import Points, hold_run_lock, read_rows, write_summary
 from rstc.results.summary import TruthScores
 
 
+@hold_run_lock
 def score_run(folder: Path, column: str) -> Path:
     """Score the clusters that a run found against a column of its input, in its summary and on its page.
 

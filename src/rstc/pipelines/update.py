@@ -7,6 +7,7 @@ functions, after the input was read and validated.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -30,7 +31,7 @@ from rstc.results.comparisons import ComparisonRequest, check_request, read_requ
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.earlier_edits import read_earlier_edits, write_earlier_edits
 from rstc.results.proposals import OPEN, Proposal, keep_unmatched, move_rows, write_proposals
-from rstc.results.run_folder import MODEL, Points, read_rows
+from rstc.results.run_folder import MODEL, NAME_ANSWERS, Points, hold_run_lock, read_rows
 from rstc.results.summary import ClusterOverlap, Summary, UpdateEntry, UpdateSummary
 from rstc.runtime.distributed import SINGLE_PROCESS
 from rstc.runtime.progress import Listener, Progress
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from rstc.estimator import RSTC
 
 
+@hold_run_lock
 def update_run(
     folder: Path,
     path: str,
@@ -157,6 +159,8 @@ def update_run(
             write_proposals(new_folder, proposals)
         if earlier.edits:
             write_earlier_edits(new_folder, earlier)
+        if (folder / NAME_ANSWERS).is_file():
+            shutil.copy2(folder / NAME_ANSWERS, new_folder / NAME_ANSWERS)
 
     write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS, write_more=write_more)
     return add_map_and_page(folder, progress)

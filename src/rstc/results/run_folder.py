@@ -11,6 +11,7 @@ edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
 edits-earlier.json  corrections before the last update (`rstc.results.earlier_edits.EarlierEdits`)
 proposals.json      new clusters that an update proposes (`rstc.results.proposals.Proposal`)
 model-found/        the model as the run trained it, if corrections were applied
+names.json          answers of a language model that named clusters (`rstc names --url`)
 comparisons.json    clusters over time and by group, if they were asked for (`rstc.results.comparisons.Comparisons`)
 checkpoints/        the checkpoints of a run that has not found its clusters yet
 unfinished.*        what the map and the page are made from, until they are (`UnfinishedRun`)
@@ -20,10 +21,12 @@ unfinished.*        what the map and the page are made from, until they are (`Un
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -31,7 +34,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.atomic import check_writable, remove_leftovers, replace_file
+from rstc.io.atomic import check_writable, find_leftovers, lock_output, remove_leftovers, replace_file
 from rstc.io.checkpoint_names import check_only_checkpoints
 from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
@@ -55,6 +58,12 @@ ORIGINAL_MODEL = "model-found"
 CHECKPOINTS = "checkpoints"
 UNFINISHED = "unfinished.safetensors"
 COMPARISONS = "comparisons.json"
+NAME_ANSWERS = "names.json"
+
+SECONDS_TO_WAIT = 10.0  # for another process that writes the run, where what is to be written is small
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 POINT_COLUMNS = ["text", "row", "cluster", "confidence", "x", "y"]  # of points.parquet, beside the kept columns
 FINE = "fine"  # a column of points.parquet, where there is a finer level of detail than the clusters
@@ -69,6 +78,7 @@ RUN_FILES = frozenset(
         ORIGINAL_MODEL,
         EDITS,
         COMPARISONS,
+        NAME_ANSWERS,
         EARLIER_EDITS,
         PROPOSALS,
         UNFINISHED,
@@ -127,12 +137,47 @@ class UnfinishedRun:
     command: dict[str, Any] | None
 
 
+@contextmanager
+def lock_run(folder: Path, wait: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a run folder that is going to be written, and remove what killed processes left of it.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder; it may be missing.
+    wait : float
+        Seconds to wait for another process that writes it.
+    """
+    with lock_output(folder, wait):
+        remove_run_leftovers(folder)
+        yield
+
+
+def recover_run(folder: Path) -> None:
+    """Restore a run folder that a killed process was writing, unless a process is writing it now."""
+    if find_leftovers(folder) or any(folder.glob(".*.tmp")):
+        with suppress(InputError), lock_run(folder):
+            pass
+
+
+def hold_run_lock(
+    function: Callable[Concatenate[Path, Parameters], Result],
+) -> Callable[Concatenate[Path, Parameters], Result]:
+    """Decorate a function that changes the run folder that is its first argument: it holds the folder's lock."""
+
+    @wraps(function)
+    def locked(folder: Path, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with lock_run(folder):
+            return function(folder, *args, **kwargs)
+
+    return locked
+
+
 def check_target(out: Path, overwrite: bool) -> None:
     """Raise InputError if a run cannot be written to a folder.
 
     The folder may be missing, be empty, hold checkpoints, or, with `overwrite`, hold an earlier run without
-    corrections. It may also hold a run without map and page, which the caller has to compare with its own. Temporary
-    files that killed processes left behind are removed.
+    corrections. It may also hold a run without map and page, which the caller has to compare with its own.
 
     Parameters
     ----------
@@ -142,12 +187,11 @@ def check_target(out: Path, overwrite: bool) -> None:
         Whether an earlier run may be replaced.
     """
     check_writable(out)
-    remove_leftovers(out)
+    recover_run(out)
     if not out.exists():
         return
     if not out.is_dir():
         raise InputError(f"{out} exists and is not a folder")
-    remove_run_leftovers(out)
     check_only_checkpoints(out / CHECKPOINTS)
     names = {path.name for path in out.iterdir()} - {CHECKPOINTS}
     if not names:
@@ -162,7 +206,7 @@ def check_target(out: Path, overwrite: bool) -> None:
 
 def remove_run_leftovers(folder: Path) -> None:
     """Remove the temporary files that a killed process left in a run folder."""
-    for name in (SUMMARY, POINTS, TEXT_EMBEDDINGS, REPORT, COMPARISONS):
+    for name in RUN_FILES:
         remove_leftovers(folder / name)
 
 
@@ -289,6 +333,15 @@ def read_embeddings(folder: Path, n_texts: int) -> NDArray[np.float16] | None:
     return U if fits and np.isfinite(U).all() else None
 
 
+def identify_texts(folder: Path) -> tuple[int, ...]:
+    """Return what tells whether the texts of a run were replaced: corrections keep the file as it is."""
+    try:
+        status = (folder / POINTS).stat()
+    except OSError:
+        return ()
+    return status.st_size, status.st_mtime_ns
+
+
 def is_unfinished(folder: Path) -> bool:
     """Return whether a run folder holds results whose map and page are still to be made."""
     return (folder / UNFINISHED).is_file()
@@ -339,7 +392,8 @@ def write_summary(folder: Path, summary: Summary) -> None:
 
 
 def read_summary(folder: Path) -> Summary:
-    """Read summary.json."""
+    """Read summary.json, after restoring a folder that a killed process was replacing."""
+    recover_run(folder)
     path = folder / SUMMARY
     try:
         return Summary.from_json(json.loads(path.read_text(encoding="utf-8")))
@@ -350,5 +404,6 @@ def read_summary(folder: Path) -> Summary:
 
 
 def find_model(folder: Path) -> Path:
-    """Return the model folder of a run folder, or the folder itself if it is a model folder."""
+    """Return the model folder of a run folder, or the folder itself if it is a model folder; restore it if needed."""
+    recover_run(folder)
     return folder / MODEL if (folder / MODEL).is_dir() else folder

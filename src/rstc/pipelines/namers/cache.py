@@ -13,8 +13,8 @@ from typing import Any
 from rstc.errors import InputError
 from rstc.io.atomic import read_json, replace_file
 from rstc.pipelines.namers.answers import NameAnswer, read_answer
+from rstc.results.run_folder import NAME_ANSWERS
 
-ANSWERS = "names.json"
 FORMAT_VERSION = 1
 
 
@@ -32,7 +32,7 @@ class AnswerCache:
     """
 
     def __init__(self, folder: Path, server: str, reads: bool = True) -> None:
-        self._path, self._server, self._reads = folder / ANSWERS, server, reads
+        self._path, self._server, self._reads = folder / NAME_ANSWERS, server, reads
         self._answers: dict[str, Any] = {}
         if self._path.exists():
             try:
