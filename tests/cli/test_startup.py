@@ -95,6 +95,25 @@ REFUSED = {
     "a missing column of labels": ("cluster tickets.csv -k 4 -o out --labels known", "'known'"),
     "more classes than clusters": ("cluster tickets.csv -k 2 -o out --labels topic --text-column text", "4 classes"),
     "a missing column of classes": ("cluster tickets.csv -k 4 -o out --truth known", "'known'"),
+    "a column of dates that holds none": (
+        "cluster tickets.csv -k 4 -o out --time topic",
+        "column 'topic' does not hold dates: 100 % of its values are none, such as",
+    ),
+    "a missing column of groups": ("cluster tickets.csv -k 4 -o out --by known", "there is no column 'known'"),
+    "a column of groups without groups": (
+        "cluster dated.csv -k 4 -o out --text-column text --by id",
+        "column 'id' holds 120 different values in 120 rows",
+    ),
+    "an unknown period": ("cluster dated.csv -k 4 -o out --time day --every fortnight", "every='fortnight'"),
+    "periods that are too many": (
+        "cluster dated.csv -k 4 -o out --text-column text --time day --every day",
+        "makes 1,191 periods",
+    ),
+    "compare: no run": ("compare other --by topic", "there is no run in other"),
+    "compare: no column": ("compare run --by known", "there is no column 'known'"),
+    "compare: nothing": ("compare run", "--time or a column of groups with --by"),
+    "compare: no dates": ("compare run --time topic", "does not hold dates"),
+    "compare: no format": ("compare run --by topic --out shares.doc", "shares.doc"),
     "predict: no model": ("predict other tickets.csv -o out.csv", "there is no model in other"),
     "predict: no folder": ("predict none tickets.csv -o out.csv", "there is no model in none"),
     "predict: no file": ("predict run none.csv -o out.csv", "there is no file none.csv"),
@@ -146,7 +165,13 @@ REFUSED = {
     "augment: no text": ("augment blank.csv -o views.csv --text-column text", "no texts to augment"),
 }
 # Commands that are carried out without torch.
-DONE = {"info": "info run", "names": "names run", "report": "report run", "settings": "settings"}
+DONE = {
+    "info": "info run",
+    "compare": "compare run --by topic",
+    "names": "names run",
+    "report": "report run",
+    "settings": "settings",
+}
 
 
 def run_python(script: str, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -167,6 +192,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, finished_run: Path) -> Path
     shutil.copytree(finished_run, folder / "run-without-model", ignore=shutil.ignore_patterns("model"))
     rows = pd.read_csv(finished_run / "clusters.csv").drop(columns=list(CLUSTER_COLUMNS))
     rows.to_csv(folder / "tickets.csv", index=False)
+    days = pd.date_range("2015-01-01", periods=len(rows), freq="10D").strftime("%d.%m.%Y")
+    rows.assign(day=days, id=[f"id {row}" for row in range(len(rows))]).to_csv(folder / "dated.csv", index=False)
     rows.assign(cluster=1).to_csv(folder / "reserved.csv", index=False)
     rows.head(3)[["text"]].to_csv(folder / "few.csv", index=False)
     pd.DataFrame({"title": rows["text"], "body": rows["text"]}).to_csv(folder / "two.csv", index=False)

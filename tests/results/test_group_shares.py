@@ -43,7 +43,7 @@ def test_the_cell_is_marked_and_described(shares: GroupShares) -> None:
     assert shares.signs[0].tolist() == [0, 0, 1]
     assert shares.list_findings()[0] == (
         "'late flight' is 2.2 times as frequent where airline is United (18 %, 95 % interval 13 to 24) as elsewhere "
-        "(8 %)."
+        "(8.0 %)."
     )
     assert shares.describe_cell(0, 0).startswith(
         "'late flight' is only 0.62 times as frequent where airline is American"

@@ -153,8 +153,8 @@ def over_time_table(result: OverTime, width: int) -> Table:
         caption_justify="left",
     )
     is_wide = width >= _WIDE
-    left = width - (70 if is_wide else 44)  # of the columns but for the first and the bars
-    step = -(-len(result.periods) // min(_MAX_BARS, max(8, left // 2)))
+    left = width - (74 if is_wide else 46)  # of the columns but for the first and the bars
+    step = -(-len(result.periods) // min(_MAX_BARS, max(4, left // 2)))
     name_length = max(10, min(MAX_NAME, left - -(-len(result.periods) // step)))
     table.add_column("cluster", no_wrap=True)
     table.add_column("texts", justify="right", no_wrap=True)
@@ -228,10 +228,11 @@ def group_table(shares: GroupShares, width: int) -> Table:
     labels = [shorten(value, MAX_VALUE) for value in shares.values]
     columns: list[int] = []
     left = width - MAX_NAME - 4
-    for column, label in enumerate(labels):
-        left -= max(len(label), 7) + 3
+    for column in dict.fromkeys([*(cell[1] for cell in cells), *range(len(labels))]):  # with findings, then in order
+        left -= max(len(labels[column]), 7) + 3
         if left >= 0 or not columns:
             columns.append(column)
+    columns.sort()
     hidden = [
         f"{len(rows) - MAX_ROWS} more clusters" if len(rows) > MAX_ROWS else "",
         f"{len(labels) - len(columns)} more values" if len(columns) < len(labels) else "",

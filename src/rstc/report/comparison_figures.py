@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_PANELS = 12  # clusters over time, those with the strongest trends
+MIN_PANELS = 3  # so many steady ones are drawn where nothing was found
 MAX_ROWS = 40  # clusters of the heat map, those with the strongest findings
 _COLUMNS = 3  # panels side by side
 _LARGEST_RATIO = 4.0  # that colours distinguish
 _MAX_VALUE_LENGTH = 18  # characters of a group's name
-_LIGHT = 0.35  # luminance below which text on a cell is white
+_LIGHT = 0.45  # luminance below which text on a cell is white
 
 
 def name_figure(column: str, taken: Container[str]) -> str:
@@ -43,9 +44,10 @@ def name_figure(column: str, taken: Container[str]) -> str:
 
 def draw_over_time(figure: Figure, result: OverTime) -> None:
     """Draw the shares of the clusters with the strongest trends, with bands of their 95 % intervals."""
-    entries = result.sort_by_strength()[:MAX_PANELS]
+    n_found = sum(entry.trend != "steady" or entry.peak is not None for entry in result.clusters)
+    entries = result.sort_by_strength()[: min(MAX_PANELS, -(-max(n_found, MIN_PANELS) // _COLUMNS) * _COLUMNS)]
     n_rows = -(-len(entries) // _COLUMNS)
-    figure.set_size_inches(9, 1.9 * n_rows + 0.7)
+    figure.set_size_inches(9.5, 2.1 * n_rows + 0.6)
     panels = np.atleast_1d(figure.subplots(n_rows, _COLUMNS, sharex=True)).ravel()
     for axes, entry in zip(panels, entries, strict=False):
         _draw_panel(axes, result, entry)
@@ -57,7 +59,7 @@ def draw_over_time(figure: Figure, result: OverTime) -> None:
     figure.suptitle(
         f"Share of the texts by {result.every}{more}, with 95 % intervals",
         fontsize=10,
-        x=0.01,
+        x=0.008,
         ha="left",
         weight="bold",
     )
@@ -82,11 +84,16 @@ def _draw_panel(axes: Axes, result: OverTime, entry: ClusterOverTime) -> None:
         trend = 100 * entry.first * entry.change**times
         axes.plot(days.astype("datetime64[s]"), trend, color="#333333", lw=0.9, ls=(0, (4, 2)))
     if entry.peak is not None:
-        axes.plot(periods[entry.peak.period], shares[entry.peak.period], "v", color="#333333", ms=5, clip_on=False)
-    top = max(np.nanmax(shares) * 1.25, np.nanquantile(high, 0.9))
-    axes.set_ylim(0, min(100, top))
+        period = entry.peak.period
+        label = format_percent(shares[period] / 100)
+        axes.annotate(
+            label, (periods[period], shares[period]), (5, 0), textcoords="offset points", fontsize=7, va="center"
+        )
+        axes.plot(periods[period], shares[period], "o", color=colour, ms=4, clip_on=False)
+    top = min(100.0, 1.08 * float(np.nanmax(np.minimum(high, 3 * np.nanmax(shares)))))
+    axes.set_ylim(0, max(top, 0.1))
     axes.yaxis.set_major_locator(MaxNLocator(3))
-    axes.yaxis.set_major_formatter(PercentFormatter(decimals=0 if top > 4 else 1))
+    axes.yaxis.set_major_formatter(PercentFormatter(decimals=0 if top > 4 else 1, symbol=" %"))
     locator = AutoDateLocator(minticks=3, maxticks=5)  # type: ignore[no-untyped-call]
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))  # type: ignore[no-untyped-call]
@@ -95,8 +102,10 @@ def _draw_panel(axes: Axes, result: OverTime, entry: ClusterOverTime) -> None:
     axes.set_axisbelow(True)
     change = f" × {format_ratio(entry.change)}" if entry.trend in ("growing", "fading") else ""
     axes.set_title(shorten_name(entry.name), fontsize=8.5, loc="left", pad=12, weight="bold")
-    notes = f"{entry.trend}{change}{', peak ▾' if entry.peak else ''}"
-    axes.text(0, 1.02, notes, transform=axes.transAxes, fontsize=7.5, color=GREY if entry.trend == "steady" else colour)
+    notes = f"{entry.trend}{change}{', with a peak' if entry.peak else ''}"
+    axes.text(
+        0, 1.02, notes, transform=axes.transAxes, fontsize=7.5, color=GREY if entry.trend == "steady" else "#333333"
+    )
     remove_frame(axes)
 
 
@@ -153,12 +162,12 @@ def draw_groups(figure: Figure, shares: GroupShares) -> None:
     bar.ax.tick_params(labelsize=7.5, length=2)
     bar.outline.set_visible(False)
     more = f", {n_rows} of {len(shares.clusters)} clusters" if n_rows < len(shares.clusters) else ""
-    axes.set_title(
-        f"Share of the texts in each cluster by {shorten_name(shares.column)}{more}",
+    figure.suptitle(
+        f"Share of each group's texts by {shorten_name(shares.column)}{more}",
         fontsize=10,
-        loc="left",
+        x=0.015,
+        ha="left",
         weight="bold",
-        pad=10,
     )
 
 

@@ -224,8 +224,9 @@ def read_request(folder: Path) -> ComparisonRequest | None:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         request = ComparisonRequest.from_json(stored)
-        if not (isinstance(request.by, list) and all(isinstance(name, str) for name in request.by)):
-            raise TypeError("the columns are no list of names")
+        names = [*request.by, *(name for name in (request.time, request.every) if name is not None)]
+        if not isinstance(stored, dict) or isinstance(request.by, str) or not all(isinstance(n, str) for n in names):
+            raise TypeError("the columns are no names")
         return ComparisonRequest.build(request.time, request.every, request.by)
     except FileNotFoundError:
         return None

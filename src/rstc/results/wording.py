@@ -21,7 +21,10 @@ def format_percent(share: float, unit: bool = True) -> str:
     ('18 %', '8.3 %', '0.04 %', '0 %')
     """
     percent = 100 * share
-    number = f"{percent:.0f}" if percent >= 10 or percent == 0 else f"{percent:.2g}"
+    if percent >= 9.95 or percent == 0:
+        number = f"{percent:.0f}"
+    else:
+        number = f"{percent:.1f}" if percent >= 1 else f"{percent:.2g}"
     return f"{number} %" if unit else number
 
 
