@@ -83,7 +83,9 @@ def test_new_topic_is_proposed_and_accepted(run: Path, write_file: WriteFile) ->
     model = RSTC.load(run / "model")
     assert (model.predict(make_texts({"recipe": 20}, seed=9)[0]) == 3).mean() > 0.9
     assert model.cluster_names_[3] == proposal.name
-    assert CorrectedRun.read(run).proposals[0].status == "accepted"
+    accepted = CorrectedRun.read(run)
+    assert accepted.proposals[0].status == "accepted"
+    assert accepted.entries()[-1].typical_rows == proposal.typical
     with pytest.raises(InputError, match="accepted already"):
         accept_proposals(run, [1])
     with pytest.raises(InputError, match="no proposal 5"):

@@ -162,6 +162,13 @@ class CorrectedRun:
         return changed
 
     @property
+    def _accepted(self) -> dict[int, Proposal]:
+        """The accepted proposals by the numbers of their clusters."""
+        by_id = {proposal.id: proposal for proposal in self._stored_proposals}
+        edits = [edit for edit in self.log.edits if edit.get("do") == "create" and edit.get("proposal") in by_id]
+        return {edit["new"]: by_id[edit["proposal"]] for edit in edits}
+
+    @property
     def clusters(self) -> NDArray[np.int64]:
         """The cluster of each text after the corrections, (N,); `NO_CLUSTER` if it has none."""
         return self.state.clusters
@@ -228,6 +235,12 @@ class CorrectedRun:
             doubtful=[row for row in doubtful if self.clusters[row] == cluster],
             near=[other for other in near if other is not None and other != cluster],
         )
+        if proposal := self._accepted.get(cluster):  # its texts come from clusters that describe others
+            description = replace(
+                description,
+                typical=[row for row in proposal.typical if self.clusters[row] == cluster],
+                near=[near for near in (proposal.near,) if near is not None and near in self.state.names],
+            )
         shares = [entry.estimated_share for entry in sources if entry.estimated_share is not None]
         entry = build_cluster_entry(
             description,

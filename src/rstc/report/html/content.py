@@ -88,10 +88,11 @@ def build_proposal_content(run: CorrectedRun) -> list[dict[str, Any]]:
     list of dict
         One JSON object per proposal, whose nearest cluster is that of the corrected run.
     """
-    return [
-        {**proposal.to_json(), "near": None if proposal.near is None else run.find_successor(proposal.near)}
-        for proposal in run.proposals
-    ]
+
+    def find_near(cluster: int | None) -> int | None:
+        return cluster if cluster is None or cluster in run.state.names else run.find_successor(cluster)
+
+    return [{**proposal.to_json(), "near": find_near(proposal.near)} for proposal in run.proposals]
 
 
 def _build_outlier_content(outliers: OutlierSummary | None) -> dict[str, Any]:
