@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 COARSE, MEDIUM, FINE = "coarse", "medium", "fine"  # levels of detail: medium has the given or estimated number
+MAX_COARSER_SHARE = 2 / 3  # of an estimate, up to which a smaller number is another level of detail
 
 # Keys of fields in summary.json and model.json that differ from the names of the fields.
 DISK_KEYS = {"neighbour_nmi": "told", "silhouette": "apart", "stability": "stable", "certainty": "sure"}
@@ -54,14 +55,14 @@ class ClusterCount:
 
     @property
     def coarser(self) -> int | None:
-        """A smaller number that fits about as well, if the estimate is weak: the best smaller peak, or else `low`.
+        """A clearly smaller number that fits about as well, if the estimate is weak: another peak, or else `low`.
 
-        >>> ClusterCount(18, 16, 20, "weak", (40, 6), ()).coarser, ClusterCount(18, 16, 20, "weak", (40,), ()).coarser
-        (6, 16)
-        >>> ClusterCount(18, 16, 20, "fair", (6,), ()).coarser is None
-        True
+        >>> ClusterCount(18, 16, 20, "weak", (40, 6), ()).coarser, ClusterCount(18, 9, 20, "weak", (40,), ()).coarser
+        (6, 9)
+        >>> ClusterCount(18, 16, 20, "weak", (), ()).coarser, ClusterCount(18, 16, 20, "fair", (6,), ()).coarser
+        (None, None)
         """
-        smaller = [number for number in (*self.runners_up, self.low) if number < self.n_clusters]
+        smaller = [number for number in (*self.runners_up, self.low) if number <= MAX_COARSER_SHARE * self.n_clusters]
         return smaller[0] if self.certainty == "weak" and smaller else None
 
     def to_dict(self) -> dict[str, Any]:

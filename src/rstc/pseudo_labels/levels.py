@@ -50,7 +50,7 @@ def choose_coarse_groups(
 
     >>> tree = np.array([[0, 1, 0.2, 2], [2, 4, 0.8, 3], [3, 5, 0.9, 4]])
     >>> choose_coarse_groups(tree, None, np.array([5.0, 4.0, 3.0, 2.0])).tolist()
-    [0, 0, 1, 2]
+    [0, 0, 0, 1]
     """
     C = len(tree) + 1
     if n_groups is None:
