@@ -13,12 +13,21 @@ from rich.console import Console
 import rstc.cli.display as display
 from rstc.cli.display import cluster_table, format_seconds, print_clusters, shorten, show_progress
 from rstc.results.describe import ClusterDescription
+from rstc.results.keywords import Keyword
 from rstc.results.reliability import ClusterReliability
 from rstc.results.summary import ClusterEntry, build_cluster_entry
 
 CLUSTERS = [
     build_cluster_entry(
-        ClusterDescription(0, 1234, 0.876, ["parcel", "late"], typical=[0, 1, 2], doubtful=[], near=[]),
+        ClusterDescription(
+            0,
+            1234,
+            0.876,
+            [Keyword("parcel", 0.9, 0.9, 0.9), Keyword("late", 0.5, 0.9, 1.0)],
+            typical=[0, 1, 2],
+            doubtful=[],
+            near=[],
+        ),
         ["[bold]where[/] is it\x1b[31m", "second", "third"],
         name="parcel, late",
         n_texts=2000,
@@ -47,7 +56,15 @@ def make_entries(
     )
     return [
         build_cluster_entry(
-            ClusterDescription(i, i + 1, 0.876, ["parcel", "delivery"] * 4, typical=[0, 1], doubtful=[], near=[]),
+            ClusterDescription(
+                i,
+                i + 1,
+                0.876,
+                [Keyword("parcel", 0.9, 0.9, 0.9), Keyword("delivery", 0.5, 0.9, 1.0)] * 4,
+                typical=[0, 1],
+                doubtful=[],
+                near=[],
+            ),
             [text, "second"],
             name=f"cluster {i}",
             n_texts=2000,

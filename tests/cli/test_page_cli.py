@@ -90,7 +90,7 @@ def test_explore_serves_until_it_is_interrupted(run_folder: Path, ignores_sigint
 def test_figures_are_listed(run_folder: Path, tmp_path: Path) -> None:
     drawn = run_rstc("figures", run_folder, "--out", tmp_path / "pictures")
     assert drawn.returncode == 0, drawn.stderr
-    assert len(drawn.stdout.split()) == 6
+    assert len(drawn.stdout.split()) == 8
 
 
 @pytest.mark.parametrize(
