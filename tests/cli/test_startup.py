@@ -182,7 +182,7 @@ def test_a_finished_run_is_shown_without_torch(results: dict[str, tuple[int, str
     [
         ("cluster tickets.csv -k 4 -o new", "tickets.csv"),
         ("predict run tickets.csv -o labelled.csv", "tickets.csv"),
-        ("update run tickets.csv", "tickets.csv"),
+        ("update run tickets.csv --again", "tickets.csv"),
         ("merge run --to 2", "run"),
         ("augment tickets.csv -o views.csv --text-column text", "tickets.csv"),
         ("export run -o exported", "run"),
