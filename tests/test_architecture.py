@@ -54,6 +54,13 @@ NOT_ON_THE_WALK = {
         "results/records.py",
         "results/reliability.py",
     ],
+    "levels of detail, which are found beside the clusters": [
+        "pseudo_labels/levels.py",
+        "pseudo_labels/subclusters.py",
+        "training/levels.py",
+        "results/levels.py",
+        "report/level_frames.py",
+    ],
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",
         "representation/folder_checks.py",
