@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from forgetful_disk import ForgetfulDisk
-from rstc.io.atomic import make_folder, replace_file, replace_folder
+from rstc.io.atomic import replace_file, replace_folder
+from rstc.io.durability import make_folder
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rstc.errors import InputError
+from rstc.io.durability import flush_file, flush_folder, flush_tree, make_folder
 from rstc.io.locks import lock
 
 MAX_SETTINGS_BYTES = 2**20  # of a JSON file that holds settings
@@ -75,7 +76,7 @@ def replace_file(path: Path) -> Iterator[Path]:
     temporary = _temporary_path(path, _NEW)
     try:
         yield temporary
-        _flush_file(temporary)
+        flush_file(temporary)
         os.replace(temporary, path)
         flush_folder(path.parent)
     except OSError as problem:
@@ -111,7 +112,7 @@ def replace_folder(path: Path, durable: bool = True) -> Iterator[Path]:
         make_folder(new)
         yield new
         if durable:
-            _flush_tree(new)
+            flush_tree(new)
         if path.exists():
             path.rename(old)
         new.rename(path)
@@ -124,14 +125,6 @@ def replace_folder(path: Path, durable: bool = True) -> Iterator[Path]:
         if old.exists() and not path.exists():
             old.rename(path)
         shutil.rmtree(old, ignore_errors=True)
-
-
-def make_folder(path: Path) -> None:
-    """Create a folder and its parents, so that they survive a power cut."""
-    missing = [parent for parent in (path, *path.parents) if not parent.exists()]
-    path.mkdir(parents=True, exist_ok=True)
-    for created in missing:
-        flush_folder(created.parent)
 
 
 def remove_leftovers(path: Path) -> None:
@@ -213,35 +206,6 @@ def read_json(path: Path, max_bytes: int = MAX_SETTINGS_BYTES) -> Any:
         return json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as problem:
         raise InputError(f"{path} is not JSON") from problem
-
-
-def flush_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk, so that they survive a power cut; not every system can."""
-    with suppress(OSError):
-        _flush(folder, os.O_RDONLY)
-
-
-def _flush_file(path: Path) -> None:
-    """Flush the content of a file to the disk; an error means that it is not there."""
-    _flush(path, os.O_RDWR)
-
-
-def _flush_tree(folder: Path) -> None:
-    """Flush all files and names below a folder to the disk."""
-    for parent, _, names in os.walk(folder, topdown=False):
-        for name in names:
-            path = Path(parent, name)
-            if not path.is_symlink():
-                _flush_file(path)
-        flush_folder(Path(parent))
-
-
-def _flush(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _temporary_path(path: Path, ending: str) -> Path:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rstc.errors import InputError
+from rstc.io.durability import make_folder
 
 if sys.platform == "win32":
     import msvcrt
@@ -100,7 +101,7 @@ def _try_to_acquire(path: Path) -> bool:
             return held.thread == threading.get_ident()
         file = _lock_file(path)
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(file.parent)
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except OSError as problem:
             raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem

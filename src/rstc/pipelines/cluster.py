@@ -22,6 +22,7 @@ from rstc.config import Config, make_config
 from rstc.errors import InputError
 from rstc.io.atomic import replace_folder
 from rstc.io.columns import to_text_column
+from rstc.io.durability import flush_folder
 from rstc.io.formats import SUFFIXES, detect_format
 from rstc.pipelines.inputs import RunInput, digest_rows, read_input
 from rstc.report.html.render import write_page
@@ -327,6 +328,7 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
         write_page(folder, CorrectedRun(summary, points, proposals=read_proposals(folder)))
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # of a run from scratch that was interrupted
         (folder / UNFINISHED).unlink()
+        flush_folder(folder)
     return summary
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from rstc.errors import InputError
-from rstc.io.atomic import check_writable
+from rstc.io.atomic import check_writable, replace_file
 from rstc.io.columns import (
     TEXT_COLUMN,
     TextColumn,
@@ -24,6 +24,7 @@ from rstc.io.columns import (
     has_text_column,
     to_text_column,
 )
+from rstc.io.durability import make_folder
 from rstc.io.formats import (
     STANDARD_OUTPUT,
     check_distinct_files,
@@ -252,7 +253,7 @@ class FilePredictor:
             tables = itertools.chain([first], tables)
             if not is_url(task.target):
                 target = Path(task.target)
-                target.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(target.parent)
                 return FileResult(task, *_write_predictions(model, tables, column, target, format, self.guard_formulas))
             with TemporaryDirectory() as folder:
                 local = Path(folder) / Path(task.target).name
@@ -328,6 +329,9 @@ def _write_info(out: str, info: Mapping[str, TextColumn | None]) -> None:
         return
     if not is_url(out):
         check_writable(Path(out) / PREDICTIONS_INFO)
-        Path(out).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(out))
+        with replace_file(Path(path)) as temporary:
+            temporary.write_text(json.dumps(info), encoding="utf-8")
+        return
     with open_file(path, "w") as file:
         json.dump(info, file)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rstc.errors import InputError
+from rstc.io.durability import make_folder
 from rstc.report.colours import GREY, HUES, colour_of
 from rstc.report.comparison_figures import draw_groups, draw_over_time, name_figure
 from rstc.report.figure_style import remove_frame, shorten_name
@@ -54,7 +55,7 @@ def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None 
     from matplotlib.figure import Figure
 
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from error
     paths = []

@@ -19,8 +19,9 @@ from typing import Any
 from safetensors import SafetensorError
 
 from rstc.errors import CheckpointWarning, InputError
-from rstc.io.atomic import check_writable, make_folder, replace_file
+from rstc.io.atomic import check_writable, replace_file
 from rstc.io.checkpoint_names import CHECKPOINT_SUFFIX, check_only_checkpoints, checkpoint_path, list_checkpoints
+from rstc.io.durability import make_folder
 from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.progress import Progress
 from rstc.runtime.signals import StopHandler, StopRequested
