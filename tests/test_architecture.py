@@ -67,6 +67,7 @@ NOT_ON_THE_WALK = {
         "representation/fast_dropout.py",
         "representation/embedding_lookup.py",
     ],
+    "what only updated runs have": ["results/proposals.py"],
     "files": ["io/atomic.py", "io/remote.py", "io/checkpoint_names.py", "io/csv_injection.py"],
     "the model folder": [
         "persistence/fitted_model.py",
