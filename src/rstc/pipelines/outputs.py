@@ -262,15 +262,26 @@ def _summarise_outliers(model: RSTC, labels: NDArray[np.int64]) -> OutlierSummar
     )
 
 
-def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> pd.DataFrame:
-    """Collect the columns of the shown rows, without those that hold the texts and their augmented versions."""
-    left_out = {run_input.columns.text, *(run_input.columns.views or ())}
-    parts, start = [], 0
+def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> tuple[pd.DataFrame, int]:
+    """Collect the columns of the shown rows, without those that hold the texts and their augmented versions.
+
+    Returns
+    -------
+    columns : DataFrame
+        One row for each shown text.
+    text_position : int
+        The number of columns that stand before the texts.
+    """
+    text, views = run_input.columns.text, set(run_input.columns.views or ())
+    parts, start, before = [], 0, []
     for table in run_input.read_tables():
         rows = shown[np.searchsorted(shown, start) : np.searchsorted(shown, start + len(table))] - start
-        parts.append(table.iloc[rows].drop(columns=list(left_out), errors="ignore"))
+        parts.append(table.iloc[rows].drop(columns=[text, *views], errors="ignore"))
+        if not before and text in table.columns:
+            before = [str(name) for name in table.columns[: table.columns.get_loc(text)]]
         start += len(table)
-    return make_storable(pd.concat(parts, ignore_index=True))
+    columns = make_storable(pd.concat(parts, ignore_index=True))
+    return columns, sum(name in before for name in columns.columns)
 
 
 def iter_clustered_tables(run_input: RunInput, output: RunOutput, names: Mapping[int, str]) -> Iterator[pd.DataFrame]:
