@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rstc.errors import InputError
-from rstc.report.colours import GREY, HUES, colour_of
+from rstc.report.colours import GREY, HUES, colour_run
 from rstc.results.corrected_run import CorrectedRun
 from rstc.runtime.optional import import_optional
 
@@ -72,7 +72,8 @@ def draw_map(figure: Figure, run: CorrectedRun) -> None:
     """Draw each text as a point in the colour of its cluster, with the names of the largest clusters."""
     axes = figure.add_subplot()
     layout, clusters = run.points.layout.astype(float), run.clusters
-    colours = np.array([colour_of(cluster) for cluster in range(int(clusters.max(initial=0)) + 1)] + [GREY])
+    by_cluster = colour_run(run)
+    colours = np.array([by_cluster.get(cluster, GREY) for cluster in range(int(clusters.max(initial=0)) + 1)] + [GREY])
     axes.scatter(
         layout[:, 0],
         layout[:, 1],
@@ -107,8 +108,8 @@ def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
     if len(all_entries) > MAX_BARS:
         axes.set_title(f"the {MAX_BARS} largest of {len(all_entries)} clusters", fontsize=9)
     figure.set_figheight(max(3.0, 0.22 * len(entries) + 1))
-    rows = np.arange(len(entries))
-    axes.barh(rows, [100 * entry.share for entry in entries], color=[colour_of(entry.cluster) for entry in entries])
+    rows, colours = np.arange(len(entries)), colour_run(run)
+    axes.barh(rows, [100 * entry.share for entry in entries], color=[colours[entry.cluster] for entry in entries])
     estimated = [(100 * entry.estimated_share, row) for row, entry in enumerate(entries) if entry.estimated_share]
     handles: list[Any] = [Patch(color=GREY, label="counted")]
     if estimated:
