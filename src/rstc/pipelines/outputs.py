@@ -273,7 +273,8 @@ def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> tuple[pd.D
         The number of columns that stand before the texts.
     """
     text, views = run_input.columns.text, set(run_input.columns.views or ())
-    parts, start, before = [], 0, []
+    parts, start = [], 0
+    before: list[str] = []
     for table in run_input.read_tables():
         rows = shown[np.searchsorted(shown, start) : np.searchsorted(shown, start + len(table))] - start
         parts.append(table.iloc[rows].drop(columns=[text, *views], errors="ignore"))
