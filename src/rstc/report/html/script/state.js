@@ -1,13 +1,16 @@
-// The state of the page: the clusters with their corrections, the selection and the search. Parts of the page subscribe to
-// changes and are notified of them.
+// The state of the page: the clusters with their corrections, the selection, the search and the filters. Parts of the
+// page subscribe to changes and are notified of them.
 
 const state = {
   cluster: Uint32Array.from(points.cluster),
   clusters: new Map(content.clusters.map((cluster) => [cluster.id, { ...cluster }])),
   selected: null, // the number of a cluster
   rows: null, // texts from the lasso, the search or a click
+  sections: null, // headings of parts of these texts: [{ title, rows }]
   about: "", // the heading of these texts
-  query: "",
+  terms: [], // what was searched, to be marked in the texts
+  filters: new Map(), // from the number of a column to a filter of filters.js
+  passing: null, // Uint8Array, whether each text passes the filters; null without filters
 };
 
 const listeners = [];
@@ -36,20 +39,36 @@ function confidenceLevel(percent) {
   return percent >= 100 * high ? "high" : percent >= 100 * medium ? "medium" : "low";
 }
 
-function rowsOf(cluster) {
+const passes = (row) => state.passing === null || state.passing[row] === 1;
+
+// The texts that fulfil a condition and pass the filters.
+function findRows(condition) {
   const rows = [];
-  for (let row = 0; row < N; row++) if (state.cluster[row] === cluster) rows.push(row);
+  for (let row = 0; row < N; row++) if (passes(row) && condition(row)) rows.push(row);
   return rows;
 }
 
+function rowsOf(cluster) {
+  return findRows((row) => state.cluster[row] === cluster);
+}
+
+// The number of texts of each cluster, or of those that pass the filters.
+function clusterSizes(filtered = false) {
+  const sizes = new Map([...state.clusters.keys()].map((id) => [id, 0]));
+  for (let row = 0; row < N; row++) {
+    if (!filtered || passes(row)) sizes.set(state.cluster[row], (sizes.get(state.cluster[row]) ?? 0) + 1);
+  }
+  return sizes;
+}
+
 function select(cluster) {
-  Object.assign(state, { selected: cluster, rows: null, query: "" });
+  Object.assign(state, { selected: cluster, rows: null, sections: null, terms: [] });
   byId("search").value = byId("hits").textContent = "";
   notify();
 }
 
-function showRows(rows, about) {
-  Object.assign(state, { selected: null, rows, about });
+function showRows(rows, about, more = {}) {
+  Object.assign(state, { selected: null, rows, sections: null, terms: [], about }, more);
   notify();
 }
 
@@ -60,6 +79,6 @@ function scrollToTexts() {
 
 // The texts of the detail view, which "the texts shown" of the export means.
 function rowsInDetail() {
-  if (state.rows) return state.rows;
+  if (state.rows) return state.rows.filter(passes);
   return state.selected === null ? [] : rowsOf(state.selected);
 }
