@@ -422,6 +422,28 @@ def _by_dataset_and_part(runs: list[Row]) -> list[Row]:
     return sorted(runs, key=lambda run: (order.index(run["dataset"]), run["part"]))
 
 
+def novel_clusters_table() -> str:
+    """Left-out classes that an update proposes as clusters, and false proposals, by set and by half."""
+    content, rows = read("novel_clusters"), []
+
+    def add(title: str, trials: list[Row]) -> None:
+        with_class = [trial for trial in trials if trial["leave_out"]]
+        without = [trial for trial in trials if not trial["leave_out"]]
+        found = [trial for trial in with_class if trial["found"]]
+        scores = "{:.2f} / {:.2f}".format(*means(found, "precision", "recall")) if found else ""
+        false_with, false_without = (sum(trial["false"] for trial in part) for part in (with_class, without))
+        counts = (f"{len(found)} of {len(with_class)}", scores, f"{false_with}", f"{false_without} in {len(without)}")
+        rows.append([title, *counts])
+
+    for half, names in content["halves"].items():
+        trials = [trial for trial in content["rows"] if trial["dataset"] in names]
+        for name, own in group(trials, "dataset").items():
+            add(DATASETS[name].title if name in DATASETS else name, own)
+        add(f"all of half {half}", trials)
+    header = ["set", "found", "precision / recall", "false beside it", "false with no new class"]
+    return markdown_table(header, rows)
+
+
 def partial_labels_table() -> str:
     """ACC and NMI with a few labels and without, and the ACC of a model that is given all other labels."""
     content, rows = read("partial_labels"), []

@@ -41,6 +41,7 @@ from script_tables import (
     load_test_table,
     map_table,
     n_clusters_table,
+    novel_clusters_table,
     onnx_speed_table,
     other_tools_table,
     outliers_table,
@@ -99,6 +100,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/reliability.md": {"load_test": load_test_table},
     "docs/comparison.md": {"other_tools": other_tools_table},
+    "docs/updates.md": {"novel_clusters": novel_clusters_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},
     "docs/performance.md": {
         "training_step": training_step_table,

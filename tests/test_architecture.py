@@ -38,7 +38,10 @@ NOT_ON_THE_WALK = {
         "pseudo_labels/agreement.py",
         "pseudo_labels/cluster_count.py",
         "pseudo_labels/initialization_settings.py",
+        "representation/token_limit.py",
         "results/decisions.py",
+        "report/fitted_run.py",
+        "results/messages.py",
     ],
     "what confidence and stability are computed from, and how a run says them": [
         "pseudo_labels/confidence_model.py",
@@ -64,8 +67,19 @@ NOT_ON_THE_WALK = {
         "persistence/model_description.py",
         "persistence/model_card.py",
     ],
-    "names and edits of clusters": ["results/naming.py", "results/edits.py", "results/corrected_run.py"],
-    "data frames in Python": ["report/frames.py"],
+    "how keywords are found": [
+        "results/language.py",
+        "results/tokens.py",
+        "results/phrases.py",
+        "results/keywords.py",
+    ],
+    "names and edits of clusters": [
+        "results/naming.py",
+        "results/edits.py",
+        "results/corrected_run.py",
+    ],
+    "data frames in Python": ["report/frames.py", "report/visualize.py"],
+    "the other columns of the file": ["results/kept_columns.py"],
 }
 PACKAGES_NOT_ON_THE_WALK = ("cli/", "runtime/", "config/")
 

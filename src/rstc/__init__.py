@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rstc.errors import CheckpointWarning as CheckpointWarning
     from rstc.errors import CollapseWarning as CollapseWarning
     from rstc.errors import InputError as InputError
+    from rstc.errors import LevelWarning as LevelWarning
     from rstc.errors import MissingTextWarning as MissingTextWarning
     from rstc.errors import RetryWarning as RetryWarning
     from rstc.errors import RstcWarning as RstcWarning
@@ -59,6 +60,7 @@ _LAZY_NAMES = {  # the module below rstc that defines each public name
     "CollapseWarning": "errors",
     "CacheWarning": "errors",
     "CheckpointWarning": "errors",
+    "LevelWarning": "errors",
     "RetryWarning": "errors",
     "UnusedSettingWarning": "errors",
 }

@@ -104,6 +104,25 @@ class UnusedSettingWarning(RstcWarning):
         )
 
 
+class LevelWarning(RstcWarning):
+    """Warns that the result has no such level of detail, and that the medium one was taken.
+
+    Parameters
+    ----------
+    detail : str
+        The level.
+    n_clusters : int
+        The number of clusters of the medium level.
+    """
+
+    def __init__(self, detail: str, n_clusters: int) -> None:
+        reason = {
+            "coarse": "are too few to be merged",
+            "fine": "do not divide into sub-clusters that are found again in halves of their texts",
+        }
+        super().__init__(f"there is no {detail} level: the {n_clusters} clusters {reason[detail]}")
+
+
 class CheckpointWarning(RstcWarning):
     """Warns that a checkpoint could not be written or read."""
 

@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.config import Config
-from rstc.errors import CollapseWarning, InputError, MissingTextWarning, UnusedSettingWarning
+from rstc.errors import CollapseWarning, InputError, LevelWarning, MissingTextWarning, UnusedSettingWarning
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
-from rstc.io.columns import to_text_list
+from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
 from rstc.numerics.hierarchy import Tree, cut_tree
 from rstc.params import RSTCParams, document_settings
-from rstc.persistence.fitted_model import FittedModel
+from rstc.persistence.fitted_model import FittedModel, refit_network
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.model_folder import ENCODER, load_model, save_model
-from rstc.report.frames import ResultFramesMixin
+from rstc.persistence.refit import replace_clusters
+from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM
+from rstc.pseudo_labels.confidence_model import assess_confidence
+from rstc.report.level_frames import LevelsMixin
+from rstc.report.visualize import VisualizeMixin
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
+from rstc.representation.token_limit import limit_tokens
 from rstc.representation.views import Views, make_views, use_precomputed_views
+from rstc.results.proposals import ACCEPTED, Proposal, find_proposals, move_rows, select_proposals
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.memory import check_memory
-from rstc.runtime.progress import Listener, Progress, Watch
+from rstc.runtime.progress import Listener, Progress, Watch, open_listener
 from rstc.training.checkpointing import CheckpointFolder
 from rstc.training.drift import measure_drift
+from rstc.training.empty_clusters import leave_out_empty, restore_numbers
 from rstc.training.final_clusters import find_final_clusters
 from rstc.training.inputs import TrainingInputs, WarmStart, estimate_memory
+from rstc.training.levels import Division, Levels, find_levels
 from rstc.training.trainer import TrainResult, train
-from rstc.validation.fit_input import validate_fit_input, validate_new_texts
+from rstc.validation.fit_input import NOT_FIXED, validate_fit_input, validate_fixed_clusters, validate_new_texts
 from rstc.validation.labels import propagate_to_duplicates
 from rstc.validation.texts import NonEmptyTexts
 
@@ -58,7 +67,7 @@ def _make_alias(old: str, new: str) -> property:
 
 
 @document_settings
-class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
+class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
     """Robust short text clustering.
 
     Every setting of `rstc.Config` is a keyword parameter too. A setting left at None takes the value of `preset`; the
@@ -110,12 +119,17 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The name of each cluster: as given to `rename_clusters`, or made of its keywords.
     cluster_info_ : DataFrame
         One row for each cluster: its name, size, keywords, typical and doubtful texts.
+    levels_ : DataFrame
+        The levels of detail, coarse to fine: one row for each group of a level (`labels_at` returns a level's labels).
     n_clusters_search_ : ClusterCount or None
         How the number of clusters was estimated, with the scores of other numbers; None if it was given.
     outlier_detector_ : OutlierDetector or None
         Detects outliers; None unless `noise` is set.
     drift_ : Drift
         How new texts differ from the old ones; set by `update` only.
+    proposals_ : list of Proposal
+        Groups of new texts that fit no cluster (`rstc.results.proposals.Proposal`), with the positions of their texts;
+        set by `update` only.
     history_ : list of dict
         One entry for each update of the pseudo-labels.
     losses_ : list of tuple
@@ -128,8 +142,13 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The number of texts that the model was fitted on.
     n_trained_ : int
         The number of texts that the network was trained on; fewer than `n_texts_` if `max_fit_texts` limits it.
-    text_column_ : str or None
-        The column of the input table that held the texts; None if they came as a list.
+    truncated_share_ : float
+        The share of the fitted texts that are longer than `max_tokens` and were truncated, by a sample of them.
+    messages_ : list of Message
+        What matters about the fitted texts and their clusters, each with `text`, `advice` and `level`.
+    text_column_ : str, list of str or None
+        The column of the input table that held the texts, or several that a file's texts were joined of; None if they
+        came as a list.
     config_ : Config
         All settings of the run.
     network_ : Network
@@ -144,6 +163,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     20
     """
 
+    proposals_: list[Proposal]
+
     strangers_ = _make_alias("strangers_", "outlier_detector_")
     settled_ = _make_alias("settled_", "converged_")
     count_ = _make_alias("count_", "n_clusters_search_")
@@ -155,7 +176,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         *,
         features: Any = None,
         views: tuple[Sequence[Any], Sequence[Any]] | None = None,
-        progress: Listener | None = None,
+        progress: Listener | bool | None = None,
         watch: Watch | None = None,
         checkpoints: str | Path | CheckpointFolder | None = None,
         cache: str | Path | None = None,
@@ -178,8 +199,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             labels are found; `predict` does not need them.
         views : pair of sequences, optional
             Two augmented versions of each text to train on; by default they are made as `RSTC(views=...)` specifies.
-        progress : callable, optional
-            Called with (stage, done, total) during the fit.
+        progress : bool or callable, optional
+            True shows a progress bar, in notebooks and terminals; a function is called with (stage, done, total) during
+            the fit. By default nothing is shown.
         watch : callable, optional
             Called with (step, rows, clusters) at each update of the pseudo-labels: which texts train, and their
             clusters at that step.
@@ -198,6 +220,8 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         checkpoints = self._validate_checkpoints(checkpoints)
         config = self.config() if views is None else replace(self.config(), views=None)
         processes = current_process_group()
+        if config.detail == FINE and not processes.is_single:
+            raise InputError("detail='fine' needs a run in a single process")
         fit_input = validate_fit_input(
             X, y, self.n_clusters, class_contrast=config.class_contrast, noise=config.noise, processes=processes
         )
@@ -214,40 +238,55 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if unused := config.list_unused(n_texts):
             warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=2)
 
-        timing = Progress(progress)
-        with timing.stage("load"):
-            encoder = processes.run_on_all(lambda: self._load_encoder(config))
-        known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
-        own_features = data.select_features(features)
-        inputs = TrainingInputs(data.texts, pairs, encoder, fit_input.n_clusters, known, features=own_features)
-        memory = estimate_memory(inputs, config, processes)
-        processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
+        with open_listener(progress) as listener:
+            timing = Progress(listener)
+            with timing.stage("load"):
+                encoder = processes.run_on_all(lambda: self._load_encoder(config))
+                truncated_share = limit_tokens(encoder, data.texts, config.max_tokens, processes)
+            config = replace(config, max_tokens=encoder.max_tokens)
+            known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
+            own_features = data.select_features(features)
+            inputs = TrainingInputs(data.texts, pairs, encoder, fit_input.n_clusters, known, features=own_features)
+            memory = estimate_memory(inputs, config, processes)
+            processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
 
-        rng, watch = self._make_generator(processes), data.wrap_watch(watch)
-        result = train(
-            inputs,
-            config,
-            rng,
-            progress=timing,
-            watch=watch,
-            processes=processes,
-            checkpoints=checkpoints,
-            cache_folder=None if cache is None else Path(cache),
-        )
+            rng, watch = self._make_generator(processes), data.wrap_watch(watch)
+            result = train(
+                inputs,
+                config,
+                rng,
+                progress=timing,
+                watch=watch,
+                processes=processes,
+                checkpoints=checkpoints,
+                cache_folder=None if cache is None else Path(cache),
+            )
 
         classes = None
         if partial_labels:
             classes = _order_classes(partial_labels.classes, result.order)
             known = np.append(np.argsort(result.order), NO_CLUSTER)[known]
         self._set_result(result, data, config, timing, processes, known=known, classes=classes)
+        self.truncated_share_ = truncated_share
+        self._choose_level(config.detail, timing)
         return self
 
-    def update(self, X: Any, *, old: Any = None, progress: Listener | None = None, watch: Watch | None = None) -> RSTC:
+    def update(
+        self,
+        X: Any,
+        *,
+        old: Any = None,
+        fixed: Mapping[int, int] | None = None,
+        proposals: Iterable[Proposal] | None = None,
+        progress: Listener | bool | None = None,
+        watch: Watch | None = None,
+    ) -> RSTC:
         """Continue training with more texts; clusters keep their numbers.
 
         Training starts from the labels that the model predicts for old and new texts. The fitted texts are then the
-        old ones followed by the new ones, and `drift_` measures how the new ones differ. No cluster is added: if the
-        drift is large, fit a new model.
+        old ones followed by the new ones, and `drift_` measures how the new ones differ. Groups of new texts that fit
+        no cluster are proposed as new clusters (`proposals_`), which `accept_proposals` adds. A cluster that holds no
+        text before the update stays empty.
 
         Parameters
         ----------
@@ -255,7 +294,12 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             The new texts.
         old : list, array, column or table, optional
             The texts that the model was fitted on; required for a loaded model, which does not hold them.
-        progress : callable, optional
+        fixed : mapping, optional
+            From positions of old texts to the clusters that these keep, -1 for outliers; the others may move.
+        proposals : iterable of Proposal, optional
+            Proposals of an earlier update, by default `proposals_`: texts of open ones may be proposed again with new
+            ones, and texts like those of declined ones are not.
+        progress : bool or callable, optional
             As in `fit`.
         watch : callable, optional
             As in `fit`.
@@ -273,27 +317,112 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         config, processes = self.config_, SINGLE_PROCESS
         old_texts, new_texts = self._texts if old is None else to_text_list(old), to_text_list(X)
         validate_new_texts(new_texts, config.class_contrast)
+        fixed_clusters = validate_fixed_clusters(fixed or {}, len(old_texts), self.n_clusters_)
         data = NonEmptyTexts.from_list([*old_texts, *new_texts], None, self.text_column_)
-        is_new = np.array([row >= len(old_texts) for row in data.rows])
+        rows = np.array(data.rows, dtype=np.int64)
+        is_new = rows >= len(old_texts)
+        given = np.append(fixed_clusters, np.full(len(new_texts), NOT_FIXED))[rows]
 
-        timing = Progress(progress)
-        with timing.stage("predict"):
-            assignment = self.assign(data.all_texts)
-            network = deepcopy(self.network_)
-        labels = assignment.probabilities[data.rows].argmax(1).astype(np.int64)
-        drift = measure_drift(labels, assignment.confidence[data.rows], is_new, self.n_clusters_)
-        # Views that were passed to `fit` exist for the old texts only.
-        pairs = make_views(data.texts, config.views or self.views or str(Config().views))
-        warm_start = WarmStart(network, labels, self._fitted_model.start)
-        inputs = TrainingInputs(data.texts, pairs, network.encoder, self.n_clusters_, warm_start=warm_start)
-        check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
+        with open_listener(progress) as listener:
+            timing = Progress(listener)
+            with timing.stage("predict"):
+                assignment = self.assign(data.all_texts)
+                network = deepcopy(self.network_)
+                truncated_share = limit_tokens(network.encoder, data.texts, config.max_tokens)
+            labels = assignment.probabilities[rows].argmax(1).astype(np.int64)
+            labels = np.where(given >= 0, given, labels)
+            drift = measure_drift(labels, assignment.confidence[rows], is_new, self.n_clusters_)
+            with timing.stage("novelty"):
+                clusters = np.where(given == NOT_FIXED, assignment.clusters[rows], given)
+                earlier = list(getattr(self, "proposals_", []) if proposals is None else proposals)
+                found = find_proposals(
+                    data.texts,
+                    # Of the model before training, which would draw texts of a new kind to the clusters that there are.
+                    assignment.embeddings[rows],
+                    clusters,
+                    is_new,
+                    self.given_names or [None] * self.n_clusters_,
+                    np.random.default_rng(0),
+                    move_rows(earlier, {row: i for i, row in enumerate(data.rows)}),
+                )
+            # Views that were passed to `fit` exist for the old texts only.
+            pairs = make_views(data.texts, config.views or self.views or str(Config().views))
+            warm_start = WarmStart(network, labels, self._fitted_model.start)
+            used = np.unique(labels[~is_new])
+            if len(used) < self.n_clusters_:  # training would fill them, merged ones as well
+                labels = _nearest_used(assignment.probabilities[rows], used, labels)
+                warm_start = leave_out_empty(replace(warm_start, labels=labels), used)
+            inputs = TrainingInputs(data.texts, pairs, network.encoder, len(used), warm_start=warm_start)
+            check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
 
-        rng, watch = self._make_generator(processes), data.wrap_watch(watch)
-        result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes)
+            rng, watch = self._make_generator(processes), data.wrap_watch(watch)
+            result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes)
+            if len(used) < self.n_clusters_:
+                result = restore_numbers(result, used, self.n_clusters_)
 
-        self._set_result(result, data, config, timing, processes, classes=self.classes_, previous=self._fitted_model)
-        moved = self.probabilities_[data.rows].argmax(1) != labels
+        known = np.where(given >= 0, given, NO_CLUSTER)
+        self._set_result(
+            result,
+            data,
+            config,
+            timing,
+            processes,
+            known=known if (known >= 0).any() else None,
+            classes=self.classes_,
+            previous=self._fitted_model,
+            n_expected=len(used),
+        )
+        self.labels_[rows[given == NO_CLUSTER]] = NO_CLUSTER
+        self.truncated_share_ = truncated_share
+        moved = (self.probabilities_[rows].argmax(1) != labels) & (given == NOT_FIXED)
         self.drift_ = replace(drift, moved=float(moved[~is_new].mean()) if not is_new.all() else 0.0)
+        self.proposals_ = move_rows(found, dict(enumerate(data.rows)))
+        return self
+
+    def accept_proposals(self, ids: Iterable[int] | str = "all") -> RSTC:
+        """Make clusters of proposals; each gets the next number, and the model learns to predict it.
+
+        The other texts and clusters stay as they are.
+
+        Parameters
+        ----------
+        ids : iterable of int or "all"
+            The numbers of the proposals (`Proposal.id`).
+
+        Returns
+        -------
+        RSTC
+            The estimator itself, with more clusters.
+        """
+        check_is_fitted(self, "network_")
+        if not hasattr(self, "proposals_"):
+            raise InputError("there are no proposals before `update`")
+        chosen = select_proposals(self.proposals_, ids)
+        if not chosen:
+            return self
+        data, labels, n_before = NonEmptyTexts.from_list(self._texts), self.labels_.copy(), self.n_clusters_
+        for number, proposal in enumerate(chosen, start=n_before):
+            labels[proposal.rows] = number
+        n_clusters = n_before + len(chosen)
+        E, clusters = self.embedding_[data.rows], labels[data.rows]
+        dropout = self.config_.dropout
+        network = refit_network(self.network_, torch.from_numpy(E), clusters, n_clusters, dropout)
+        classes = None if self.classes_ is None else [*self.classes_, *[None] * len(chosen)]
+        names = [*(self._name_fitted_model().names or [None] * n_before), *(proposal.name for proposal in chosen)]
+        model = replace_clusters(self._fitted_model, network, torch.from_numpy(E), clusters, classes, names)
+        P = network.predict_embeddings(torch.from_numpy(E)).log_p.exp().numpy()
+        changed = np.flatnonzero(labels[data.rows] != self.labels_[data.rows])
+        confidence, texts = self.confidence_[data.rows], [data.texts[row] for row in changed]
+        confidence[changed] = assess_confidence(
+            model.confidence_model, P[changed], E[changed], texts, clusters[changed]
+        )
+        self._set_fitted_model(model)
+        self.n_clusters = n_clusters
+        self.reliability_ = None  # of the clusters before
+        self.confidence_, self.probabilities_ = data.expand(confidence, 0), data.expand(P, 0)
+        self.labels_ = labels
+        accepted = {proposal.id for proposal in chosen}
+        self.proposals_ = [replace(p, status=ACCEPTED) if p.id in accepted else p for p in self.proposals_]
         return self
 
     def fit_predict(self, X: Any, y: object = None, **fit_params: Any) -> NDArray[np.int64]:
@@ -324,7 +453,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             data.expand(assignment.confidence, 0),
         )
 
-    def predict_batch(self, batch: Any, text_column: str | None = None) -> Any:
+    def predict_batch(self, batch: Any, text_column: str | Sequence[str] | None = None) -> Any:
         """Return a batch of rows with `cluster`, `cluster_name`, `confidence` and `confidence_level`, for data engines.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
@@ -337,8 +466,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         batch : table, record batch, dict or iterator
             A pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these; the
             result has the same type.
-        text_column : str, optional
-            The column that holds the texts; by default the one that the model was trained on, or the only one.
+        text_column : str or sequence of str, optional
+            The column that holds the texts, or several whose texts are joined by line breaks; by default that of the
+            model's training data, or the only one.
         """
         check_is_fitted(self, "network_")
 
@@ -346,13 +476,14 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             assignment = self.assign(texts)
             return assignment.clusters, assignment.confidence
 
-        return predict_batch_with(batch, text_column or self.text_column_, assign, self.cluster_names_)
+        return predict_batch_with(batch, to_text_column(text_column) or self.text_column_, assign, self.cluster_names_)
 
     def merge_to(self, n_clusters: int) -> RSTC:
         """Return a coarser model without training: the most similar clusters are merged along `hierarchy_`.
 
-        All texts of a cluster stay together. A merged cluster keeps its class (`classes_`) if all its labelled parts
-        have the same one. This model does not change.
+        All texts of a cluster stay together. The clusters of the coarser model are numbered by size again, the largest
+        is 0; `rstc merge`, which corrects a run, keeps the numbers. A merged cluster keeps its class (`classes_`) if
+        all its labelled parts have the same one. This model does not change.
 
         Parameters
         ----------
@@ -370,19 +501,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         groups = np.argsort(np.argsort(-sizes, kind="stable"))[groups].astype(np.int64)  # the largest is 0
         coarse = copy(self)
         coarse.n_clusters = k
-        coarse._set_fitted_model(self._fitted_model.merge_clusters(groups))
-        if hasattr(self, "probabilities_"):
-            P = np.stack([self.probabilities_[:, groups == group].max(1) for group in range(k)], axis=1)
-            coarse.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
-            coarse.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
-            coarse.confidence_ = confidence_of(coarse.probabilities_, coarse.labels_)
-            if self.reliability_ is not None:
-                data = NonEmptyTexts.from_list(self._texts)
-                # The clusters of outliers, too.
-                clusters = groups[self.probabilities_[data.rows].argmax(1)]
-                E = self.embedding_[data.rows]
-                coarse.reliability_ = self.reliability_.merge_clusters(groups, E, data.texts, clusters)
-                coarse.confidence_ = data.expand(coarse.reliability_.confidence, 0)
+        coarse._merge_clusters(groups)
         return coarse
 
     def save(self, folder: str | Path) -> None:
@@ -438,15 +557,17 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         known: Ints | None = None,
         classes: list[Any] | None = None,
         previous: FittedModel | None = None,
+        n_expected: int | None = None,
     ) -> None:
         """Set all attributes from the result of training.
 
         Texts keep their `known` cluster (N,), where it is not NO_CLUSTER. Of a `previous` model, the names
-        of its clusters and the record of how their number was found are kept.
+        of its clusters and the record of how their number was found are kept. `n_expected` clusters should hold a text,
+        by default all.
         """
         prediction = result.prediction
         clusters = find_final_clusters(prediction, data.texts, known, config.noise, timing, processes)
-        n_filled, n_clusters = int((clusters.sizes > 0).sum()), len(clusters.sizes)
+        n_filled, n_clusters = int((clusters.sizes > 0).sum()), n_expected or len(clusters.sizes)
         if n_filled < COLLAPSE_SHARE * n_clusters:
             warnings.warn(CollapseWarning(n_filled, n_clusters, config.eps2, config.start), stacklevel=3)
         fitted_model = FittedModel(
@@ -458,6 +579,7 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             outlier_detector=clusters.outlier_detector,
             confidence_model=result.reliability.confidence_model if result.reliability else None,
             names=previous.names if previous else None,
+            descriptions=previous.descriptions if previous else None,
             n_clusters_search=previous.n_clusters_search if previous else result.cluster_count,
             history=result.history,
             start=result.start,
@@ -485,7 +607,9 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         self.embedding_ = data.expand(E, 0)
         self.losses_ = result.losses
         self.seconds_ = timing.seconds
-        self._texts, self._index = data.all_texts, data.index
+        self._texts, self._index, self._is_shared = data.all_texts, data.index, not processes.is_single
+        self.__dict__.pop("_map_layout", None)
+        self.__dict__.pop("proposals_", None)  # of an earlier update
 
     def _set_fitted_model(self, model: FittedModel) -> None:
         """Set the attributes that a model folder holds; those of the fitted texts are set by `fit` alone."""
@@ -506,7 +630,79 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if model.hierarchy is not None:
             self.hierarchy_: Tree = model.hierarchy
         self._n_features_out = model.network.encoder.dim
+        self._levels: Levels | None = None
         self._clear_result_frames()
+
+    def _merge_clusters(self, groups: Ints) -> None:
+        """Merge the clusters of this model to groups (C,) of them."""
+        k = int(groups.max()) + 1
+        self._set_fitted_model(self._fitted_model.merge_clusters(groups))
+        if not hasattr(self, "probabilities_"):
+            return
+        before, P = self.probabilities_, self.probabilities_
+        P = np.stack([before[:, groups == group].max(1) for group in range(k)], axis=1)
+        self.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
+        self.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
+        self.confidence_ = confidence_of(self.probabilities_, self.labels_)
+        if self.reliability_ is not None:
+            data = NonEmptyTexts.from_list(self._texts)
+            # The clusters of outliers, too.
+            clusters, E = groups[before[data.rows].argmax(1)], self.embedding_[data.rows]
+            self.reliability_ = self.reliability_.merge_clusters(groups, E, data.texts, clusters)
+            self.confidence_ = data.expand(self.reliability_.confidence, 0)
+
+    def _divide_clusters(self, division: Division, labels: Ints) -> None:
+        """Divide the clusters of this model to those of the fine level, with the labels (N,) of the fitted texts."""
+        data = NonEmptyTexts.from_list(self._texts)
+        E, fine = self.embedding_[data.rows], labels[data.rows]
+        self._set_fitted_model(self._fitted_model.divide_clusters(division.parents, fine, E))
+        P = self.network_.predict_embeddings(torch.from_numpy(E)).log_p.exp().numpy()
+        self.labels_, self.probabilities_ = labels, data.expand(P, 0)
+        self.confidence_ = confidence_of(self.probabilities_, self.labels_)
+        if self.reliability_ is not None:
+            self.reliability_ = division.divide_reliability(self.reliability_, E, data.texts, fine)
+            self.confidence_ = data.expand(self.reliability_.confidence, 0)
+
+    def _choose_level(self, detail: str, timing: Progress) -> None:
+        """Make a level of detail the clusters of this model, which are those of the medium level."""
+        if detail == "auto":
+            detail = COARSE if self._find_coarser_number() else MEDIUM
+        if detail == MEDIUM:
+            return
+        with timing.stage("levels"):
+            levels = self._find_levels()
+            n_coarse, division = int(levels.groups.max()) + 1, levels.division
+            if detail == COARSE and n_coarse < self.n_clusters_:
+                self._merge_clusters(levels.groups)
+            elif detail == FINE and division and len(division.parents) > self.n_clusters_:
+                self._divide_clusters(division, levels.labels[FINE])
+            else:
+                warnings.warn(LevelWarning(detail, self.n_clusters_), stacklevel=3)
+                return
+        self._levels = replace(levels, chosen=detail)
+
+    def _find_coarser_number(self) -> int | None:
+        """Return the number of clusters that a weak estimate of it takes; given classes are not merged."""
+        search = self.n_clusters_search_
+        if search is None or search.n_clusters != self.n_clusters_ or self.classes_ is not None:
+            return None
+        return search.coarser
+
+    def _find_levels(self) -> Levels:
+        """Find the levels of the clusters of the fitted texts, rows without a text included."""
+        data = NonEmptyTexts.from_list(self._texts)
+        levels = find_levels(
+            self.labels_[data.rows],
+            self.embedding_[data.rows],
+            self.hierarchy_,
+            self.class_distribution_ if self._is_shared else self._cluster_sizes(),  # the same in all processes
+            self.reliability_,
+            self._find_coarser_number(),
+            self.classes_,
+            divides=not self._is_shared,
+        )
+        labels = {name: data.expand(groups, NO_CLUSTER) for name, groups in levels.labels.items()}
+        return replace(levels, labels=labels)
 
     def _validate_checkpoints(self, checkpoints: str | Path | CheckpointFolder | None) -> CheckpointFolder | None:
         if checkpoints is not None and self.random_state is None:
@@ -553,6 +749,11 @@ class RSTC(ResultFramesMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+
+def _nearest_used(P: NDArray[np.float32], used: Ints, labels: Ints) -> Ints:
+    """Return labels (N,) with the most probable used cluster (U,) in place of others, by probabilities (N, C)."""
+    return np.where(np.isin(labels, used), labels, used[P[:, used].argmax(1)])
 
 
 def _order_classes(classes: list[Any], order: Ints) -> list[Any]:

@@ -38,7 +38,7 @@ class RSTCParams(BaseEstimator):
         views: ViewLike | tuple[ViewLike, ViewLike] | None = None,
         # settings:start, written by tools/generate_docs.py
         pooling: Literal["mean", "cls", "max", "model"] | None = None,
-        max_tokens: int | None = None,
+        max_tokens: int | Literal["auto"] | None = None,
         trainable_layers: int | Literal["all"] | None = None,
         dropout: float | None = None,
         projection_dim: int | None = None,
@@ -62,6 +62,7 @@ class RSTCParams(BaseEstimator):
         first_renewal: int | None = None,
         noise: float | None = None,
         repeats: int | None = None,
+        detail: Literal["auto", "coarse", "medium", "fine"] | None = None,
         class_contrast: bool | None = None,
         lambda_i: float | None = None,
         tau: float | None = None,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from rstc.pipelines.edit_session import EditSession
@@ -46,12 +47,13 @@ def saved(browser: Any, message: str) -> None:
     until(lambda: find(browser, "#saved").text == message)
 
 
-def until(happened: Callable[[], bool]) -> None:
-    for _ in range(200):
+def until(happened: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
         if happened():
             return
         time.sleep(0.05)
-    raise AssertionError("it did not happen within ten seconds")
+    raise AssertionError(f"it did not happen within {seconds} seconds")
 
 
 def test_rename_survives_a_reload(page: Any, run_folder: Path) -> None:
@@ -117,6 +119,66 @@ def test_edits_are_sent_one_after_the_other(page: Any, run_folder: Path) -> None
     )
     saved(page, "2 corrections, saved")
     assert [edit["do"] for edit in read_log(run_folder).edits] == ["split", "noise"]
+
+
+def test_halves_of_a_split_are_shown_with_their_typical_texts(page: Any, run_folder: Path) -> None:
+    find(page, "#cluster-1").click()
+    choose(page, '#detail [data-action="merge"]', "0")
+    saved(page, "1 correction, saved")
+    find(page, "#cluster-0").click()
+    find(page, '#detail [data-action="split"]').click()
+    saved(page, "2 corrections, saved")
+    assert find(page, "#detail h2").text.startswith("Split into")
+    rows = [int(item.get_attribute("data-row")) for item in page.find_elements("css selector", "#detail li")]
+    split_off = set(read_log(run_folder).edits[1]["rows"])
+    assert [row in split_off for row in rows] == [False] * 5 + [True] * 5
+
+
+def test_corrections_are_applied_by_a_button(page: Any, run_folder: Path) -> None:
+    assert not find(page, "#apply").is_enabled(), "there is nothing to apply"
+    find(page, "#cluster-1").click()
+    choose(page, '#detail [data-action="merge"]', "0")
+    saved(page, "1 correction, saved")
+    find(page, "#apply").click()
+    until(lambda: "applied" in find(page, "#applied").text, seconds=60)
+    message = find(page, "#applied").text
+    assert message == "1 correction applied: clusters.csv, the model and report.html have 3 clusters"
+    assert not find(page, "#apply-progress").is_displayed()
+    assert (run_folder / "model-found").is_dir()
+    find(page, "#undo").click()
+    saved(page, "no corrections")
+    assert find(page, "#apply").is_enabled(), "what was undone can be applied as well"
+
+
+def test_problem_of_applying_is_shown_and_corrections_go_on(page: Any, run_folder: Path) -> None:
+    find(page, "#cluster-1").click()
+    choose(page, '#detail [data-action="merge"]', "0")
+    saved(page, "1 correction, saved")
+    (run_folder / "clusters.csv").rename(run_folder / "sorted.csv")
+    find(page, "#apply").click()
+    until(lambda: find(page, "#applied").text.startswith("not applied: "), seconds=60)
+    assert "clusters.csv" in find(page, "#applied").text
+    find(page, "#undo").click()
+    saved(page, "no corrections")
+
+
+def test_grouped_clusters_are_not_corrected_and_the_tree_follows_merges(page: Any) -> None:
+    find(page, "#tab-tree").click()
+    slider = find(page, "#panel-tree input[type=range]")
+    slider.send_keys(Keys.ARROW_LEFT)
+    find(page, "#tab-map").click()
+    group = next(name for name in page.find_elements("css selector", "#clusters .name") if "more" in name.text)
+    group.click()
+    assert page.find_elements("css selector", '#detail [data-action="rename"]') == []
+    find(page, "#tab-tree").click()
+    slider.send_keys(Keys.END)
+    find(page, "#tab-map").click()
+    find(page, "#cluster-1").click()
+    choose(page, '#detail [data-action="merge"]', "0")
+    saved(page, "1 correction, saved")
+    find(page, "#tab-tree").click()
+    assert len(page.find_elements("css selector", "#panel-tree .bar")) == 3
+    assert find(page, "#panel-tree output").text == "all 3"
 
 
 def test_corrections_fit_a_screen_of_360_pixels(page: Any) -> None:

@@ -101,24 +101,22 @@ def test_list_map_and_tabs_work_with_the_keyboard(page: Any) -> None:
     press(page, "#map", "0")
     wait(lambda: picture(page) == whole)
     press(page, "#tab-map", Keys.ARROW_RIGHT)
-    assert find(page, "#panel-sizes").is_displayed()
-    assert page.switch_to.active_element.get_attribute("id") == "tab-sizes"
+    assert find(page, "#panel-tree").is_displayed()
+    assert page.switch_to.active_element.get_attribute("id") == "tab-tree"
 
 
-def test_tabs_show_sizes_training_truth_and_settings(page: Any, run: Path) -> None:
+def test_last_tab_tells_how_the_run_was_made(page: Any, run: Path) -> None:
     summary = read_summary(run)
-    find(page, "#tab-sizes").click()
-    assert len(all_of(page, "#panel-sizes rect")) == 10
-    find(page, "#tab-training").click()
-    for caption in ("Class-wise loss", "Instance-wise loss", "Number of predicted clusters", "2 steps"):
-        assert caption in find(page, "#panel-training").text
-    find(page, "#tab-truth").click()
-    assert f"ACC {100 * summary.truth.acc:.1f} %" in find(page, "#panel-truth").text
-    shown = [[cell.text or "0" for cell in all_of(row, "td")] for row in all_of(page, "#panel-truth tbody tr")]
-    assert [[int(cell) for cell in row] for row in shown] == summary.truth.matrix
-    find(page, "#tab-settings").click()
-    assert "kmeans_starts" in find(page, "#panel-settings").text
-    assert summary.versions["torch"] in find(page, "#panel-settings").text
+    find(page, "#tab-made").click()
+    panel = find(page, "#panel-made")
+    assert len(all_of(panel, "rect")) == 10, "the sizes are open"
+    assert "kmeans_starts" not in panel.text, "the rest is folded"
+    for heading in all_of(panel, "details:not([open]) > summary"):
+        heading.click()
+    for words in ("Class-wise loss", "Instance-wise loss", "Number of predicted clusters", "2 steps", "kmeans_starts"):
+        assert words in panel.text
+    for words in (summary.versions["torch"], summary.decisions[0]):
+        assert words in panel.text
 
 
 def test_page_says_how_far_the_run_and_each_cluster_can_be_trusted(page: Any, run: Path) -> None:
@@ -146,6 +144,7 @@ def test_truth_tab_draws_calibration(page: Any, run: Path) -> None:
     assert truth.calibration is not None
     find(page, "#tab-truth").click()
     assert f"Expected calibration error {truth.calibration['ece']:.3f}" in find(page, "#panel-truth").text
+    assert f"ACC {100 * truth.acc:.1f} %" in find(page, "#panel-truth").text
     figures = all_of(page, "#panel-truth figure")
     assert len(all_of(figures[0], "rect")) == 1 + len(truth.calibration["bins"])
     assert len(find(figures[1], "polyline").get_attribute("points").split()) == len(truth.calibration["risk"])
@@ -230,18 +229,19 @@ def run_with_search(
 def test_estimated_number_of_clusters_is_shown_with_all_candidates(browser: Any, run_with_search: Path) -> None:
     search = read_summary(run_with_search).n_clusters_search
     page = opened(browser, run_with_search)
-    find(page, "#tab-count").click()
+    find(page, "#tab-made").click()
+    find(page, "[data-key=fold-count]").click()
     assert f"The texts suggest {search.n_clusters} clusters." in find(page, "#count-summary").text
-    assert len(all_of(page, "#panel-count figure:first-of-type circle")) == len(search.candidates)
-    find(page, "#panel-count summary").click()
-    assert len(all_of(page, "#panel-count tbody tr")) == len(search.candidates)
+    assert len(all_of(page, "#panel-made figure circle")) == len(search.candidates)
+    find(page, "#panel-made details details summary").click()
+    assert len(all_of(page, "#panel-made details details tbody tr")) == len(search.candidates)
 
 
 def test_tree_has_a_leaf_for_each_cluster(page: Any, run: Path) -> None:
-    find(page, "#tab-count").click()
-    assert not all_of(page, "#count-summary"), "the number was given"
-    names = texts(page, "#panel-count svg text")
-    assert len(names) == len(read_summary(run).clusters)
+    find(page, "#tab-tree").click()
+    assert len(all_of(page, "#panel-tree .bar")) == len(read_summary(run).clusters)
+    find(page, "#tab-made").click()
+    assert not all_of(page, "[data-key=fold-count]"), "the number was given"
 
 
 def test_tree_follows_corrections(browser: Any, run: Path, tmp_path: Path) -> None:
@@ -252,5 +252,5 @@ def test_tree_follows_corrections(browser: Any, run: Path, tmp_path: Path) -> No
     corrected.save(own)
     write_page(own, CorrectedRun.read(own))
     page = opened(browser, own)
-    find(page, "#tab-count").click()
-    assert len(texts(page, "#panel-count svg text")) == len(read_summary(run).clusters) - 1
+    find(page, "#tab-tree").click()
+    assert len(all_of(page, "#panel-tree .bar")) == len(read_summary(run).clusters) - 1

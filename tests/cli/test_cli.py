@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -48,7 +49,9 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     assert "are found again in most repeats" in clustered.stdout.replace("\n", " ")
     assert "120 texts (column 'text') in 4 clusters; trained for 6 steps" in clustered.stdout
     assert "training: 6 of 6" in clustered.stderr
-    assert re.search(r"^Time: \d+ s \(read [\d.]+, load .*, train .*, write [\d.]+\)$", clustered.stdout, re.MULTILINE)
+    assert re.search(r"^120 texts .* trained for 6 steps.*; \d+ s$", clustered.stdout, re.MULTILINE)
+    assert clustered.stdout.endswith(f"Written to {run}: open {run / 'report.html'} in a browser\n")
+    assert "agreement" not in clustered.stdout, "what the run decided is in the page and in `rstc info --all`"
     assert "\x1b" not in clustered.stdout + clustered.stderr, "no terminal, no colours and no bars"
 
     scored = run_rstc("evaluate", run / "clusters.csv", "--truth", "topic")
@@ -64,7 +67,12 @@ def test_from_a_file_to_clusters_scores_and_new_labels(tickets: Path, settings: 
     told = run_rstc("info", run)
     assert "trained on    120 texts" in told.stdout
     assert "default, 0" in told.stdout
+    assert "input         tickets.csv, column 'text'" in told.stdout
+    assert "eps2=auto" not in told.stdout
+    told = run_rstc("info", run, "--all")
     assert "eps2=auto" in told.stdout
+    assert re.search(r"^decisions     Start: .*agreement", told.stdout, re.MULTILINE)
+    assert re.search(r"^seconds       \d+ \(read [\d.]+, load .*, train .*, write [\d.]+\)$", told.stdout, re.MULTILINE)
 
     labelled = run_rstc("predict", run, tickets, "--out", tmp_path / "new.csv")
     assert labelled.returncode == 0
@@ -97,6 +105,33 @@ def test_texts_come_through_a_pipe(texts_and_topics: Any, settings: list[str], t
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "run" / "clusters.txt").read_text().splitlines()) == 120
     assert "note: standard input is read as one text per line" in done.stderr
+
+
+def test_predictions_go_to_standard_output_and_messages_elsewhere(run_folder: Path, tmp_path: Path) -> None:
+    rows = pd.read_csv(run_folder / "clusters.csv")
+    rows[["text", "topic"]].to_json(tmp_path / "in.json", orient="records")
+    rows[["text", "topic"]].to_excel(tmp_path / "in.xlsx", index=False)
+    rows[["text", "topic"]].to_csv(tmp_path / "in.csv.gz", index=False)
+    for name in ("in.json", "in.xlsx", "in.csv.gz"):
+        done = run_rstc("predict", run_folder, tmp_path / name, "--out", "-")
+        assert done.returncode == 0, done.stderr
+        table = pd.read_json(io.StringIO(done.stdout)) if name == "in.json" else pd.read_csv(io.StringIO(done.stdout))
+        assert table["cluster"].tolist() == rows["cluster"].tolist()
+        assert "120 rows written to standard output" in done.stderr
+
+
+def test_a_closed_pipe_ends_a_prediction_quietly(run_folder: Path, tmp_path: Path) -> None:
+    pd.DataFrame({"text": ["late parcel"] * 30_000}).to_csv(tmp_path / "in.csv", index=False)
+    command = [sys.executable, "-m", "rstc", "predict", str(run_folder), str(tmp_path / "in.csv"), "--out", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        header = process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert header == "text,cluster,cluster_name,confidence,confidence_level\n"
+    assert "Traceback" not in errors
+    assert "Broken pipe" not in errors
 
 
 def test_missing_texts_are_counted_in_a_note(texts_and_topics: Any, settings: list[str], tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 
 import rstc.cli.display as display
-from rstc.cli.display import cluster_table, format_seconds, shorten, show_progress
+from rstc.cli.display import cluster_table, format_seconds, print_clusters, shorten, show_progress
 from rstc.results.describe import ClusterDescription
-from rstc.results.summary import build_cluster_entry
+from rstc.results.reliability import ClusterReliability
+from rstc.results.summary import ClusterEntry, build_cluster_entry
 
 CLUSTERS = [
     build_cluster_entry(
@@ -33,6 +36,59 @@ def test_the_table_shows_texts_as_they_are_and_two_of_them() -> None:
     assert "[bold]where[/] is it" in shown
     assert "\x1b" not in shown
     assert "third" not in shown
+
+
+def make_entries(
+    n_clusters: int, text: str = "where is my late parcel, it was due last week " * 3
+) -> list[ClusterEntry]:
+    """Return clusters of 1, 2, ... texts, whose numbers are not in the order of their sizes."""
+    reliability = ClusterReliability(
+        n_found=28, n_repeats=30, separation=0.4, size_low=20, size_high=31, confused_with=None, confusion=0.0
+    )
+    return [
+        build_cluster_entry(
+            ClusterDescription(i, i + 1, 0.876, ["parcel", "delivery"] * 4, typical=[0, 1], doubtful=[], near=[]),
+            [text, "second"],
+            name=f"cluster {i}",
+            n_texts=2000,
+            reliability=reliability,
+        )
+        for i in range(n_clusters)
+    ]
+
+
+def print_at(
+    width: int, clusters: list[ClusterEntry], monkeypatch: pytest.MonkeyPatch, show_all: bool = False
+) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
+    monkeypatch.setattr(display, "output", console)
+    print_clusters(clusters, Path("run"), show_all)
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 110, 160])
+@pytest.mark.parametrize("text", ["late parcel " * 20, "我的包裹在哪里" * 20, "a\tb\n" * 40])
+def test_the_largest_clusters_take_one_screen(width: int, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    *table, last = print_at(width, make_entries(77, text), monkeypatch)
+    assert len(table) == 15 + 4
+    assert all(cell_len(line) <= width for line in table)
+    sizes = [int(line.split("│")[2]) for line in table[3:-1]]
+    assert sizes == list(range(77, 62, -1))
+    assert last == "and 62 smaller clusters (1,953 texts); all of them: run/report.html or `rstc info run --all`"
+
+
+def test_few_clusters_are_shown_with_two_texts_and_without_a_line_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = print_at(110, make_entries(7), monkeypatch)
+    assert len(lines) == 2 * 7 + 4
+    assert sum("· second" in line for line in lines) == 7
+    assert "28 of 30" in lines[3]
+    assert len(print_at(110, make_entries(15), monkeypatch)) == 15 + 4
+    assert print_at(110, make_entries(16), monkeypatch)[-1].startswith("and 1 smaller cluster (1 text)")
+
+
+def test_all_clusters_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = print_at(110, make_entries(77), monkeypatch, show_all=True)
+    assert sum("28 of 30" in line for line in lines) == 77
 
 
 def test_long_texts_are_cut_to_one_line() -> None:

@@ -76,10 +76,19 @@ REFUSED = {
     "a folder that holds a run": ("cluster tickets.csv -k 4 -o run", "holds an earlier run"),
     "a folder in a file": ("cluster tickets.csv -k 4 -o tickets.csv/out", "cannot be written"),
     "a missing file": ("cluster none.csv -k 4 -o out", "there is no file none.csv"),
-    "an unknown format": ("cluster tickets.xlsx -k 4 -o out", "tickets.xlsx"),
+    "a folder where no file can be": ("cluster tickets.csv -k 4 -o /proc/run", "not a folder that can be written to"),
+    "an unknown format": ("cluster tickets.docx -k 4 -o out", "tickets.docx"),
+    "a workbook that is none": ("cluster tickets.xlsx -k 4 -o out", "tickets.xlsx cannot be read as xlsx"),
+    "a sheet that does not exist": ("cluster book.xlsx -k 4 -o out --sheet Notes", "no sheet 'Notes'"),
+    "a sheet of another file": ("cluster tickets.csv -k 4 -o out --sheet 2", "--sheet=2 is for Excel workbooks"),
+    "a damaged gzip file": ("cluster tickets.csv.gz -k 4 -o out", "is not a gzip file"),
     "a file that is not UTF-8": ("cluster latin.csv -k 4 -o out", "byte 0xE9"),
     "an unknown encoding": ("cluster tickets.csv -k 4 -o out --encoding utf-99", "utf-99"),
     "a missing text column": ("cluster tickets.csv -k 4 -o out --text-column body", "'body'"),
+    "one of two text columns is missing": (
+        "cluster two.csv -k 4 -o out --text-column title --text-column text",
+        "there is no column 'text'",
+    ),
     "several columns of texts": ("cluster two.csv -k 4 -o out", "title"),
     "reserved columns": ("cluster reserved.csv -k 4 -o out --text-column text", "cluster"),
     "an empty file": ("cluster empty.csv -k 4 -o out", "empty.csv"),
@@ -92,6 +101,13 @@ REFUSED = {
     "predict: no such column": ("predict run tickets.csv -o out.csv --text-column body", "'body'"),
     "predict: output is the input": ("predict run tickets.csv -o tickets.csv", "the same file"),
     "predict: output in a file": ("predict run tickets.csv -o few.csv/out.csv", "cannot be written"),
+    "predict: output is a folder": ("predict run tickets.csv -o other", "other is a folder"),
+    "predict: output in no folder": ("predict run tickets.csv -o none/out.csv", "there is no folder none"),
+    "predict: output of an unknown format": ("predict run tickets.csv -o out.docx", "out.docx"),
+    "predict: output where no file can be": ("predict run tickets.csv -o /proc/out.csv", "cannot be written"),
+    "predict: many files to standard output": ("predict run other/*.csv -o -", "--out - takes a single input file"),
+    "predict: many files into a file": ("predict run *.csv -o few.csv", "few.csv"),
+    "predict: many files and no model": ("predict none *.csv -o labelled", "there is no model in none"),
     "predict: many files without one": ("predict run other/*.csv -o labelled", "there is no file"),
     "update: no run": ("update other tickets.csv", "there is no run in other"),
     "update: no file": ("update run none.csv", "there is no file none.csv"),
@@ -99,11 +115,17 @@ REFUSED = {
     "update: no text": ("update run blank.csv", "at least one new text"),
     "merge: no run": ("merge other --to 2", "there is no run in other"),
     "merge: as many clusters as there are": ("merge run --to 4", "n_clusters=4 must be between 1 and 3"),
+    "merge: more clusters than there are": ("merge run --to 20", "n_clusters=20 must be between 1 and 3"),
     "apply: no run": ("apply other", "there is no run in other"),
     "apply: no model": ("apply run-without-model", "there is no model"),
     "evaluate: no file": ("evaluate none.csv --truth topic", "there is no file none.csv"),
     "evaluate: no column": ("evaluate tickets.csv --truth known", "'known'"),
     "export: no model": ("export other -o exported", "there is no model in other"),
+    "export: a file": ("export run -o few.csv", "few.csv exists"),
+    "export: a folder where no file can be": ("export run -o /proc/exported", "cannot be written"),
+    "figures: no run": ("figures other -o pictures", "there is no run in other"),
+    "figures: a file": ("figures run -o few.csv", "few.csv cannot be written"),
+    "figures: a folder where no file can be": ("figures run -o /proc/pictures", "cannot be written"),
     "export: a folder of something else": ("export run -o other", "not an exported model"),
     "explore: no run": ("explore other --no-browser", "there is no run in other"),
     "names: no run": ("names other", "there is no run in other"),
@@ -113,6 +135,12 @@ REFUSED = {
     "info: no model": ("info other", "there is no model in other"),
     "augment: an unknown method": ("augment tickets.csv -o views.csv -m typo", "did you mean 'typos'"),
     "augment: nothing to write": ("augment tickets.csv -o views.csv -m cutoff", "inside the encoder"),
+    "augment: output is a folder": ("augment tickets.csv -o other --text-column text", "other is a folder"),
+    "augment: output in no folder": (
+        "augment tickets.csv -o none/out.csv --text-column text",
+        "there is no folder none",
+    ),
+    "augment: output where no file can be": ("augment tickets.csv -o /proc/out.csv", "cannot be written"),
     "augment: no file": ("augment none.csv -o views.csv", "there is no file none.csv"),
     "augment: no column": ("augment tickets.csv -o views.csv --text-column body", "'body'"),
     "augment: no text": ("augment blank.csv -o views.csv --text-column text", "no texts to augment"),
@@ -146,6 +174,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, finished_run: Path) -> Path
     (folder / "latin.csv").write_bytes("text\ncafé\n".encode("latin-1"))
     (folder / "empty.csv").write_text("")
     (folder / "tickets.xlsx").write_bytes(b"PK")
+    (folder / "tickets.csv.gz").write_bytes(b"text\nlate\n")
+    rows.to_excel(folder / "book.xlsx", index=False)
     (folder / "other").mkdir()
     (folder / "other" / "notes.md").write_text("mine")
     return folder

@@ -18,7 +18,8 @@ from rstc.io.formats import SUFFIXES, read_table
 from rstc.persistence.model_description import compute_checksum
 from rstc.persistence.model_folder import list_files
 
-FORMATS = list(SUFFIXES)
+FIRST_FORMATS = ["csv", "tsv", "jsonl", "parquet", "txt", "json", "xlsx", "csv.gz"]  # by the first byte of the corpus
+FORMATS = FIRST_FORMATS + [format for format in SUFFIXES if format not in FIRST_FORMATS]
 # Files of a model folder that are replaced: the description, the heads, and the files that the encoder is loaded from.
 MODEL_FILES = [
     "model.json",

@@ -14,8 +14,10 @@ from rstc.io.columns import (
     extract_confidence,
     extract_texts,
     find_text_column,
+    find_text_columns,
     row_index,
     text_column_name,
+    to_text_column,
     to_text_list,
 )
 
@@ -39,6 +41,20 @@ def test_of_several_other_columns_with_words_the_user_must_choose() -> None:
     assert find_text_column(table, "body") == "body"
     with pytest.raises(InputError, match="no column 'subject'; the columns are title, body"):
         find_text_column(table, "subject")
+
+
+def test_texts_of_several_columns_are_joined_without_the_missing_ones() -> None:
+    table = pd.DataFrame({"title": ["Late", None, " "], "n": [1, 2, 3], "body": ["my parcel", "app is down", ""]})
+    columns = find_text_columns(table, to_text_column(("title", "body")))
+    assert columns == ["title", "body"]
+    assert extract_texts(table, columns) == ["Late\nmy parcel", "app is down", None]
+    assert extract_texts(table.drop(columns="title"), columns) == ["my parcel", "app is down", None]
+    with pytest.raises(InputError, match="no column 'subject'"):
+        find_text_columns(table, ["title", "subject"])
+
+
+def test_texts_that_are_named_by_several_columns_remember_them() -> None:
+    assert text_column_name(pd.Series(PHRASES, name=("title", "body"))) == ["title", "body"]
 
 
 def test_phrases_of_scripts_without_spaces_are_words() -> None:

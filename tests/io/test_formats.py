@@ -37,9 +37,13 @@ def test_missing_files_folders_and_unknown_formats_are_named(tmp_path: Path) -> 
         detect_format("notes.docx")
     with pytest.raises(InputError, match="format 'xml'"):
         detect_format("notes.csv", "xml")
+    with pytest.raises(InputError, match=r"format of notes\.gz"):
+        detect_format("notes.gz")
+    assert detect_format("tickets.2024.CSV.GZ") == "csv.gz"
+    assert detect_format("archive.gz.csv") == "csv"
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".csv.gz", ".jsonl.gz"])
 def test_text_formats_keep_every_cell(suffix: str, tmp_path: Path) -> None:
     table = pd.DataFrame(
         {"id": ["007", "", "3"], "text": [QUOTED, "two\nlines", "العربية 🎉"], "n": ["1.50", "NA", "None"]}
@@ -48,7 +52,7 @@ def test_text_formats_keep_every_cell(suffix: str, tmp_path: Path) -> None:
     assert again.to_dict("list") == table.to_dict("list")
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "txt"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_tables_are_read_and_written_in_chunks(format: str, tmp_path: Path) -> None:
     table = pd.DataFrame({"text": [f"text {i}" for i in range(25)]})
     source = write(table, tmp_path / f"in.{format}")
@@ -75,6 +79,8 @@ def test_json_values_keep_their_types_and_absent_keys_stay_absent(tmp_path: Path
     source.write_text("\n".join(lines) + "\n\n", encoding="utf-8")
     target = write(read_table(str(source), "jsonl"), tmp_path / "out.jsonl")
     assert [json.loads(line) for line in target.read_text().splitlines()] == [json.loads(line) for line in lines]
+    again = write(read_table(str(target), "jsonl"), tmp_path / "out.json")
+    assert json.loads(again.read_text()) == [json.loads(line) for line in lines]
 
 
 def test_lone_surrogates_of_json_are_replaced_and_can_be_written(tmp_path: Path) -> None:

@@ -26,13 +26,22 @@ def to_parquet(table: pa.Table) -> bytes:
     return file.getvalue()
 
 
+def to_xlsx(table: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    table.to_excel(file, index=False)
+    return file.getvalue()
+
+
 VALID_FILES = {
     "csv": b'id,text\n1,"late, again"\n2,"no ""refund"""\n',
     "tsv": b"id\ttext\n1\tlate again\n",
     "jsonl": '{"id": 1, "text": "zu spät"}\n{"id": 2, "text": null}\n'.encode(),
     "parquet": to_parquet(pa.table({"id": [1, 2], "text": ["late again", None]})),
     "txt": b"late again\n\nno refund\n",
+    "json": '[{"id": 1, "text": "zu spät"}, {"id": 2, "text": null}]'.encode(),
+    "xlsx": to_xlsx(pd.DataFrame({"id": [1, 2], "text": ["late again", None]})),
 }
+VALID_FILES |= {format: gzip.compress(VALID_FILES[format[:-3]]) for format in SUFFIXES if format.endswith(".gz")}
 
 
 def read(content: bytes, format: str, folder: Path) -> pd.DataFrame | None:
@@ -68,7 +77,7 @@ def test_damaged_file_is_read_or_refused(format: str, data: st.DataObject, tmp_p
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("format", [format for format in SUFFIXES if format not in ("txt", "txt.gz", "xlsx")])
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(TEXTS, min_size=1, max_size=5), escape=st.booleans())
 def test_written_texts_are_read_unchanged(format: str, rows: list[str], escape: bool, tmp_path: Path) -> None:
@@ -100,8 +109,24 @@ CASES: dict[str, tuple[str, bytes, str]] = {
     "a million columns": ("csv", b",".join(b"c%d" % i for i in range(10**6)) + b"\n", "1,000,000 columns"),
     "a million columns with the same name": ("csv", b"c," * 10**6 + b"c\n", "columns"),
     "mixed encodings": ("csv", b"text\ncaf\xc3\xa9\ncaf\xe9\n", "byte 0xE9"),
-    "utf-16": ("csv", "text\nlate\n".encode("utf-16"), "byte 0xFF"),
-    "compressed": ("csv", gzip.compress(b"text\nlate\n"), "byte 0x8B"),
+    "utf-16 without a byte order mark": ("csv", "text\nlate\n".encode("utf-16-be"), "--encoding utf-16-be"),
+    "damaged utf-16": ("csv", "text\nlate\n".encode("utf-16")[:-1], "is damaged UTF-16 text"),
+    "compressed": ("csv", gzip.compress(b"text\nlate\n"), "is compressed by gzip"),
+    "gzip that is cut off": ("csv.gz", gzip.compress(b"text\nlate\n" * 99)[:-12], "cut off or damaged"),
+    "gzip in name only": ("jsonl.gz", b'{"text": "late"}\n', "is not a gzip file"),
+    "gzip with wrong bytes": ("txt.gz", gzip.compress(b"late again")[:-8] + bytes(8), "damaged"),
+    "an object around the array": (
+        "json",
+        b'{"n": 1, "data": [{"text": "late"}]}',
+        "an object with an array in 'data'",
+    ),
+    "an object": ("json", b'{"text": "late"}', "an object with the keys 'text'"),
+    "a number": ("json", b"12", "the value 12"),
+    "a number in the array": ("json", b'["late", 5]', "item 2 of .* is the value 5"),
+    "JSON lines": ("json", b'{"text": "late"}\n{"text": "again"}\n', "it is JSON lines"),
+    "an array that is cut off": ("json", b'[{"text": "late"}', "is not JSON"),
+    "an empty array": ("json", b"[]", "holds no rows"),
+    "not a workbook": ("xlsx", b"id,text\n1,late\n", "cannot be read as xlsx"),
     "an unfinished object": ("jsonl", b'{"text": "late"\n', "line 1"),
     "a list": ("jsonl", b'["late"]\n', "line 1"),
     "deep nesting": ("jsonl", b"[" * 10**5 + b"\n", "line 1"),

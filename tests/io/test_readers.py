@@ -59,3 +59,15 @@ def test_error_of_an_unusable_file_says_why(name: str, content: bytes, message: 
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_table(str(tmp_path / name), detect_format(name))
+
+
+def test_an_array_of_texts_is_a_column_and_one_of_objects_a_table(tmp_path: Path) -> None:
+    (tmp_path / "texts.json").write_text('["late again", null, "no refund"]')
+    (tmp_path / "rows.json").write_text('\n[{"id": 1, "text": "cut \\ud83d"},\n {"text": "b", "more": [1]}]')
+    assert read_table(str(tmp_path / "texts.json"), "json").to_dict("list") == {
+        "text": ["late again", None, "no refund"]
+    }
+    table = read_table(str(tmp_path / "rows.json"), "json")
+    assert table["text"].tolist() == ["cut ?", "b"]
+    assert table["id"].tolist()[0] == 1
+    assert table["more"].tolist()[1] == [1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from rstc import RSTC, InputError
 from rstc.io.formats import open_table_writer, read_table
 from rstc.pipelines.apply_edits import apply_edits, merge_to
 from rstc.pipelines.cluster import cluster_file
-from rstc.pipelines.name_clusters import command_namer, rename_clusters
 from rstc.pipelines.predict import predict_file
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import EditLog, read_log, write_log
@@ -120,6 +118,11 @@ def test_merged_run_can_be_undone(run_folder: Path) -> None:
     assert {edit["do"] for edit in read_log(run_folder).edits} <= {"merge", "rename"}
     pairs = set(zip(found.clusters.tolist(), rows["cluster"].tolist(), strict=True))
     assert len(pairs) == 4, "the texts of a cluster stay together"
+    sizes = np.bincount(found.clusters)
+    for kept, parts in pd.Series(range(4)).groupby([dict(pairs)[cluster] for cluster in range(4)]):
+        assert kept == max(parts, key=lambda cluster: sizes[cluster]), "numbers do not change"
+    names = {entry.cluster: entry.name for entry in run.entries()}
+    assert rows["cluster_name"].tolist() == [names[cluster] for cluster in rows["cluster"]]
     model = RSTC.load(run_folder / "model")
     assert model.predict(found.texts).tolist() == rows["cluster"].tolist()
     assert model.hierarchy_.shape == (3, 4)
@@ -183,42 +186,6 @@ def test_rows_without_text_stay_in_place(
     assert before[40] == after[40] == "\t\t\t\t"
     changed = [line for line in after if line.split("\t")[0] == "-1"]
     assert [line.split("\t")[4] for line in changed] == [lines[41]]
-
-
-def test_function_names_the_clusters(run_folder: Path) -> None:
-    run = rename_clusters(run_folder, lambda cluster: f"about {cluster['keywords'][0]}")
-    assert [edit["do"] for edit in read_log(run_folder).edits] == ["rename"] * 4
-    assert all(entry.name == f"about {entry.keywords[0]}" for entry in run.entries())
-    assert "about " in (run_folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_given_name_stays_unless_clusters_are_named_again(run_folder: Path) -> None:
-    run = CorrectedRun.read(run_folder)
-    run.correct({"do": "rename", "cluster": 0, "name": "mine"})
-    run.save(run_folder)
-    assert [entry.name for entry in rename_clusters(run_folder, lambda _: "theirs").entries()].count("mine") == 1
-    assert {entry.name for entry in rename_clusters(run_folder, lambda _: "new", again=True).entries()} == {"new"}
-
-
-def test_command_names_the_clusters(run_folder: Path) -> None:
-    program = "import sys; prompt = sys.stdin.read(); print(prompt.split('Keywords: ')[1].split(',')[0].upper())"
-    run = rename_clusters(run_folder, command_namer(f'{sys.executable} -c "{program}"'))
-    assert [entry.name for entry in run.entries()] == [entry.keywords[0].upper() for entry in run.entries()]
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("no-such-program", "did not run"),
-        (f"{sys.executable} -c 'exit(3)'", "code 3"),
-        ("true", "got no name"),
-        (" ", "empty"),
-    ],
-)
-def test_failing_command_changes_nothing(command: str, message: str, run_folder: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        rename_clusters(run_folder, command_namer(command))
-    assert read_log(run_folder) == EditLog()
 
 
 def test_run_with_corrections_is_not_overwritten(run_folder: Path, tiny_encoder: str, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def run(tickets: Path, quick: Quick, tmp_path: Path) -> Path:
 def test_run_folder_holds_clusters_summary_page_and_model(run: Path, tickets: Path) -> None:
     assert sorted(path.name for path in run.iterdir()) == [
         "clusters.csv",
+        "embeddings.npy",
         "model",
         "points.parquet",
         "report.html",
@@ -101,7 +102,7 @@ def test_summary_describes_input_clusters_and_run(run: Path) -> None:
     assert "torch" in summary["versions"]
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "parquet", "txt"])
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl", "json", "parquet", "xlsx", "txt", "csv.gz", "txt.gz"])
 def test_clusters_are_written_in_the_format_of_the_input(
     format: str, quick: Quick, texts_and_topics: Any, tmp_path: Path
 ) -> None:
@@ -111,7 +112,7 @@ def test_clusters_are_written_in_the_format_of_the_input(
         write(pd.DataFrame({"text": texts}))
     cluster_file(str(source), tmp_path / "run", 4, settings=quick)
     rows = read_table(str(tmp_path / "run" / f"clusters.{format}"), format)
-    if format == "txt":  # the columns of CLUSTER_COLUMNS and the text, with tabs between
+    if format.startswith("txt"):  # the columns of CLUSTER_COLUMNS and the text, with tabs between
         assert [line.split("\t")[4] for line in rows["text"]] == texts
     else:
         assert rows["text"].tolist() == texts
@@ -146,9 +147,9 @@ def test_prediction_holds_few_pieces_at_a_time(run: Path, tmp_path: Path, monkey
 
     stream, seen, most = module.iter_tables, [], 0
 
-    def watched(*args: Any) -> Any:
+    def watched(*args: Any, **options: Any) -> Any:
         nonlocal most
-        for table in stream(*args, chunk_rows=100):
+        for table in stream(*args, **options, chunk_rows=100):
             seen.append(weakref.ref(table))
             most = max(most, sum(piece() is not None for piece in seen))
             yield table

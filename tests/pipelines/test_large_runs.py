@@ -13,7 +13,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from rstc import RSTC, InputError
 from rstc.pipelines.apply_edits import merge_to
-from rstc.pipelines.cluster import cluster_file, update_run
+from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.update import update_run
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.results.run_folder import read_points
 

@@ -91,6 +91,8 @@ def test_command_line_updates_a_run(run_folder: Path, tmp_path: Path) -> None:
     assert after["channel"].tolist()[-1] == "mail"
     summary = json.loads((run_folder / "summary.json").read_text())
     assert summary["update"]["rows"] == 15
+    names = {entry["cluster"]: entry["name"] for entry in summary["clusters"]}
+    assert after["cluster_name"].tolist() == [names[cluster] for cluster in after["cluster"]]
     again = run_rstc("update", run_folder, tmp_path / "none.csv")
     assert (again.returncode, "there is no file" in again.stderr) == (2, True)
     assert pd.read_csv(run_folder / "clusters.csv").equals(after)

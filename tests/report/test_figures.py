@@ -16,7 +16,7 @@ def test_figures_are_deterministic(finished_run: Path, tmp_path: Path) -> None:
     run.correct({"do": "noise", "rows": [0, 1]})
     files = write_figures(run, tmp_path / "one")
     assert [path.name for path in files] == [
-        f"{name}.{kind}" for name in ("map", "sizes", "curves") for kind in ("png", "svg")
+        f"{name}.{kind}" for name in ("map", "hierarchy", "sizes", "curves") for kind in ("png", "svg")
     ]
     assert all(path.stat().st_size > 5000 for path in files)
     again = write_figures(run, tmp_path / "two")

@@ -100,7 +100,8 @@ def test_coarser_model_has_cluster_info_of_its_own(model: RSTC) -> None:
 
 def test_renamed_clusters_keep_their_names_when_saved_and_merged(model: RSTC, tmp_path: Path) -> None:
     named = copy(model)
-    named.rename_clusters({0: "deliveries"})
+    named.rename_clusters({0: "deliveries"}, {0: "Parcels that are late."})
+    assert named.cluster_info_["description"][0] == "Parcels that are late."
     assert named.cluster_info_["name"][0] == "deliveries"
     assert named.cluster_names_[1:] == model.cluster_names_[1:]
     assert set(named.to_frame().query("cluster == 0")["cluster_name"]) == {"deliveries"}

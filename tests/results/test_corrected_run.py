@@ -25,7 +25,7 @@ def entry_of(run: CorrectedRun, cluster: int) -> ClusterEntry:
 
 def test_entries_without_corrections_are_those_of_the_summary(run: CorrectedRun) -> None:
     assert run.entries() == run.summary.clusters
-    assert [entry.name for entry in run.entries()] == [", ".join(entry.keywords[:3]) for entry in run.entries()]
+    assert all(set(entry.name.split(", ")) <= set(entry.keywords) for entry in run.entries())
 
 
 def test_merged_cluster_has_texts_keywords_and_share_of_its_parts(run: CorrectedRun) -> None:
@@ -35,10 +35,62 @@ def test_merged_cluster_has_texts_keywords_and_share_of_its_parts(run: Corrected
     assert [entry.cluster for entry in run.entries()] == [0, 2, 3]
     assert after.size == before[0].size + before[1].size
     assert after.estimated_share == pytest.approx(before[0].estimated_share + before[1].estimated_share)
-    assert set(after.typical_rows) == {*before[0].typical_rows, *before[1].typical_rows}
+    assert len({run.points.texts[row] for row in after.typical_rows}) == len(after.typical_rows) == 5
+    assert set(run.clusters[after.typical_rows]) == {0}
     assert {*after.keywords} & {*before[0].keywords}
     assert 1 not in after.near
     assert 0 not in after.near
+
+
+def test_merged_cluster_is_named_by_its_new_keywords_and_undone_with_its_merge(run: CorrectedRun) -> None:
+    before = entry_of(run, 3).name
+    run.correct({"do": "merge", "cluster": 0, "into": 3})
+    merged = entry_of(run, 3)
+    assert merged.name != before, "most of its texts come from the larger cluster"
+    assert set(merged.name.split(", ")) <= set(merged.keywords)
+    assert CorrectedRun(run.summary, run.points, run.log).state.names == run.state.names, "the log holds the name"
+    run.undo()
+    assert entry_of(run, 3).name == before
+
+
+def test_merged_cluster_keeps_a_given_name_and_description(run: CorrectedRun) -> None:
+    run.correct({"do": "rename", "cluster": 0, "name": "mine", "description": "My texts."})
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    assert (entry_of(run, 0).name, entry_of(run, 0).description) == ("mine", "My texts.")
+    run.correct({"do": "merge", "cluster": 0, "into": 2})
+    assert entry_of(run, 2).name != "mine"
+    assert entry_of(run, 2).description is None
+
+
+def test_merged_cluster_keeps_the_name_of_its_class(run: CorrectedRun) -> None:
+    clusters = [
+        replace(entry, name="late", label="late") if entry.cluster == 0 else entry for entry in run.summary.clusters
+    ]
+    labelled = CorrectedRun(replace(run.summary, clusters=clusters), run.points)
+    labelled.correct({"do": "merge", "cluster": 1, "into": 0})
+    assert entry_of(labelled, 0).name == "late"
+
+
+def test_clusters_that_corrections_do_not_touch_keep_their_keywords(run: CorrectedRun) -> None:
+    before = {entry.cluster: entry.keywords for entry in run.entries()}
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    assert {cluster: entry_of(run, cluster).keywords for cluster in (2, 3)} == {2: before[2], 3: before[3]}
+
+
+def test_merged_cluster_of_a_run_without_embeddings_has_the_typical_texts_of_its_parts(run: CorrectedRun) -> None:
+    run = CorrectedRun(run.summary, run.points)  # no folder to read them from
+    before = {entry.cluster: entry for entry in run.entries()}
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    typical = set(entry_of(run, 0).typical_rows)
+    assert typical <= {*before[0].typical_rows, *before[1].typical_rows}
+    assert typical & set(before[0].typical_rows)
+    assert typical & set(before[1].typical_rows)
+
+
+def test_clusters_that_corrections_do_not_touch_keep_their_typical_texts(run: CorrectedRun) -> None:
+    before = entry_of(run, 2).typical_rows
+    run.correct({"do": "merge", "cluster": 1, "into": 0})
+    assert entry_of(run, 2).typical_rows == before
 
 
 def test_clusters_that_corrections_do_not_touch_keep_their_reliability(run: CorrectedRun) -> None:

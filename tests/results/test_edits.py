@@ -118,3 +118,32 @@ def test_file_that_is_no_log_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / EDITS).write_text(content)
     with pytest.raises(InputError, match="not a log of corrections"):
         read_log(tmp_path)
+
+
+def test_a_rename_may_carry_a_description_which_later_renames_keep() -> None:
+    described = {"do": "rename", "cluster": 1, "name": "money", "description": " Money\nback. "}
+    state = replay_edits(INITIAL, [described, {"do": "rename", "cluster": 1, "name": "refunds"}])
+    assert (state.names[1], state.descriptions, state.named) == ("refunds", {1: "Money back."}, {1})
+    with pytest.raises(InputError, match="a description has 1 to 500 characters, got 501"):
+        apply_edit(INITIAL, {**described, "description": "x" * 501})
+
+
+def test_a_merge_may_name_the_merged_cluster_whose_description_goes() -> None:
+    described = {"do": "rename", "cluster": 1, "name": "money", "description": "Money back."}
+    merge = {"do": "merge", "cluster": 0, "into": 1}
+    kept = replay_edits(INITIAL, [described, merge])
+    assert (kept.names[1], kept.descriptions) == ("money", {1: "Money back."})
+    named = replay_edits(INITIAL, [described, {**merge, "name": INITIAL.names[2]}])
+    assert (named.names[1], named.descriptions, named.named) == (f"{INITIAL.names[2]} (2)", {}, frozenset())
+
+
+def test_created_cluster_takes_its_texts_from_anywhere_and_can_be_undone() -> None:
+    initial = ClusterState(np.array([0, 0, 1, -1]), {0: "a", 1: "b"}, 2)
+    create = {"do": "create", "rows": [1, 3], "name": "b", "proposal": 1}
+    state = apply_edit(initial, create)
+    assert state.clusters.tolist() == [0, 2, 1, 2]
+    assert dict(state.names) == {0: "a", 1: "b", 2: "b (2)"}
+    assert state.next_cluster == 3
+    assert replay_edits(initial, []).clusters.tolist() == [0, 0, 1, -1]
+    with pytest.raises(InputError, match="cannot have the number 1"):
+        apply_edit(initial, {**create, "new": 1})

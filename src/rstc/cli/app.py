@@ -9,7 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.cli import augment, benchmark, cache, cluster, edit, evaluate, export, info, predict, report, settings, update
+from rstc.cli import (
+    augment,
+    benchmark,
+    cache,
+    cluster,
+    compare,
+    edit,
+    evaluate,
+    export,
+    info,
+    predict,
+    report,
+    settings,
+    update,
+)
 from rstc.cli.messages import print_message
 from rstc.errors import InputError, RstcWarning
 from rstc.runtime.thread_environment import set_thread_environment
@@ -26,9 +40,11 @@ app.command("cluster")(cluster.cluster)
 app.command("predict")(predict.predict)
 app.command("update")(update.update)
 app.command("augment", epilog=augment.METHODS_HELP)(augment.augment)
+app.command("compare")(compare.compare)
 app.command("report")(report.report)
 app.command("explore")(edit.explore)
 app.command("merge")(edit.merge)
+app.command("detail")(edit.detail)
 app.command("names")(edit.names)
 app.command("apply")(edit.apply)
 app.command("figures")(report.figures)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Device, Encoding, Format, TextColumn, warn_plain_text_input
+from rstc.cli.options import Device, Encoding, Format, Sheet, TextColumn, warn_plain_text_input
 from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, VIEW_METHODS
 
 N_EXAMPLES = 5
@@ -16,7 +16,11 @@ METHODS_HELP = "\n\n".join(f"`{name}`: {text}" for name, text in VIEW_METHODS.it
 
 def augment(
     file: Annotated[
-        str, typer.Argument(help="CSV, TSV, JSONL, Parquet, plain text (one text per line), or - for stdin.")
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSON(L), Excel, Parquet or plain text (one text per line), text also with .gz; - for "
+            "standard input."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
     method: Annotated[
@@ -33,6 +37,7 @@ def augment(
         ),
     ] = None,
     format: Format = None,
+    sheet: Sheet = None,
     encoding: Encoding = "utf-8",
     device: Device = "auto",
 ) -> None:
@@ -63,6 +68,7 @@ def augment(
             method,
             text_column=text_column,
             format=format,
+            sheet=sheet,
             encoding=encoding,
             seed=seed,
             encoder=encoder,

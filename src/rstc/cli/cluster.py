@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rstc.cli.compare import Every, GroupColumns, TimeColumn, print_comparison_findings
 from rstc.cli.options import (
     Device,
     Encoding,
     Format,
     GuardFormulas,
+    Sheet,
     TextColumn,
     report_formula_guard,
     warn_plain_text_input,
@@ -47,7 +49,11 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed; the same 
 
 def cluster(
     file: Annotated[
-        str, typer.Argument(help="CSV, TSV, JSONL, Parquet or plain text (one text per line), or - for stdin.")
+        str,
+        typer.Argument(
+            help="CSV, TSV, JSON(L), Excel, Parquet or plain text (one text per line), text also with .gz; - for "
+            "standard input."
+        ),
     ],
     out: Out,
     clusters: Annotated[
@@ -86,6 +92,15 @@ def cluster(
             "--truth", metavar="COLUMN", help="True classes, only used for scores on the page, not for clustering."
         ),
     ] = None,
+    detail: Annotated[
+        str | None,
+        typer.Option(
+            "--detail",
+            metavar="LEVEL",
+            help="coarse, medium or fine: fewer or more clusters than K, of the same hierarchy (`rstc detail` switches "
+            "later). By default medium, but coarse if K is estimated and uncertain.",
+        ),
+    ] = None,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="default, or paper for the settings of the paper.")
     ] = "default",
@@ -97,6 +112,7 @@ def cluster(
     ] = None,
     seed: Seed = 0,
     format: Format = None,
+    sheet: Sheet = None,
     encoding: Encoding = "utf-8",
     guard_formulas: GuardFormulas = False,
     keep_columns: Annotated[
@@ -106,6 +122,9 @@ def cluster(
             help="Keep the other columns of the file on the page and in points.parquet, to filter and compare by.",
         ),
     ] = True,
+    time: TimeColumn = None,
+    every: Every = None,
+    by: GroupColumns = None,
     overwrite: Overwrite = False,
     resume: Resume = None,
     cache: Cache = True,
@@ -113,8 +132,9 @@ def cluster(
 ) -> None:
     """Cluster the texts of a file.
 
-    Writes DIR/clusters.* (the rows of the file with `cluster`, `cluster_name` and `confidence`), DIR/report.html
-    (open it in a browser), DIR/summary.json, DIR/points.parquet and DIR/model/.
+    Writes DIR/clusters.* (the rows of the file with `cluster`, `cluster_name` and `confidence`, in the format of the
+    file), DIR/report.html (open it in a browser), DIR/summary.json, DIR/points.parquet and DIR/model/. Clusters are
+    numbered by size, the largest is 0; corrections and updates do not change the numbers.
 
     An interrupted run resumes from its last checkpoint when the same command is given again.
 
@@ -126,11 +146,15 @@ def cluster(
 
         rstc cluster tickets.csv --clusters 10-60 --out run
 
+        rstc cluster tickets.csv --detail coarse --out run
+
         rstc cluster tickets.csv --out run --noise 0.005
 
         rstc cluster tickets.csv -k 12 --out run --labels known_topic
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
+
+        rstc cluster survey.xlsx --sheet Answers --text-column title --text-column body --out run
 
         rstc cluster titles.txt -k 20 --out run --preset paper --set imbalance=heavy --set max_steps=1000
 
@@ -138,11 +162,17 @@ def cluster(
 
         torchrun --nproc-per-node=2 -m rstc cluster tickets.parquet -k 12 --out run
 
+        rstc cluster tweets.csv -k 12 --out run --time posted_at --by airline
+
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
+    from rstc.results.comparisons import ComparisonRequest
+
     changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
     if noise is not None:
         changes["noise"] = noise
+    if detail is not None:
+        changes["detail"] = detail
     _run(
         file,
         out,
@@ -155,9 +185,11 @@ def cluster(
         settings=changes,
         seed=seed,
         format=format,
+        sheet=sheet,
         encoding=encoding,
         guard_formulas=guard_formulas,
         keep_columns=keep_columns,
+        comparisons=ComparisonRequest.build(time, every, by or []),
         overwrite=overwrite,
         resume=resume,
         cache=default_cache_folder() if cache else None,
@@ -212,42 +244,48 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
             )
     if summary is None:  # another process of the group prints the result
         return
-    _print_summary(summary, resume_requested=bool(resume))
+    _print_summary(summary, out, resume_requested=bool(resume))
     if options.get("truth_column"):
         from rstc.pipelines.score import score_run
 
         score_run(out, options["truth_column"])
-    report_formula_guard(options.get("guard_formulas", False), summary.input.format)
-    output.print(f"Written to {out}; open {out / REPORT}", soft_wrap=True)
+    if options.get("comparisons"):
+        print_comparison_findings(out)
+    report_formula_guard(options.get("guard_formulas", False), summary.input.format, output)
+    output.print(f"Written to {out}: open {out / REPORT} in a browser", soft_wrap=True)
 
 
-def _print_summary(summary: Summary, resume_requested: bool) -> None:
-    """Print the clusters of a run and how they were found."""
-    from rstc.cli.display import cluster_table, format_n_clusters, format_outliers, format_seconds, output
+def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
+    """Print the clusters of a run, in few lines how they were found and how far to trust them."""
+    from rstc.cli.display import format_levels, format_n_clusters, format_outliers, output, print_clusters, shorten
+    from rstc.cli.messages import MAX_MESSAGES, format_messages
+    from rstc.io.columns import format_text_column
 
-    output.print(cluster_table(summary.clusters))
+    print_clusters(summary.clusters, out)
     if summary.resumed_at is not None:
         output.print(f"Resumed from step {summary.resumed_at}")
     elif resume_requested:
         output.print("No checkpoint found; started from scratch")
-    if summary.n_clusters_search:
-        output.print(format_n_clusters(summary.n_clusters_search))
     n_texts, n_trained = summary.input.n_texts, summary.input.n_trained
     sample = f"; clusters were found on a sample of {n_trained:,}" if n_trained < n_texts else ""
     training = f"; trained for {summary.n_iter} steps" if summary.n_iter else ""
     converged = ", converged" if summary.n_iter and summary.converged else ""
     output.print(
-        f"{n_texts:,} texts (column {summary.input.text_column!r}) in "
-        f"{len(summary.clusters)} clusters{sample}{training}{converged}",
+        f"{n_texts:,} texts ({format_text_column(summary.input.text_column)}) in "
+        f"{len(summary.clusters)} clusters{sample}{training}{converged}; {sum(summary.seconds.values()):.0f} s",
+        soft_wrap=True,
     )
+    if summary.n_clusters_search:
+        output.print(format_n_clusters(summary.n_clusters_search))
+    if summary.levels:
+        output.print(format_levels(summary.levels, out), soft_wrap=True)
+    classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]
+    if classes:
+        output.print(shorten(f"Known classes: {', '.join(classes)}", output.width))
+    if summary.outliers:
+        output.print(format_outliers(summary.outliers))
     if summary.reliability:
         warning = "Warning: " if summary.reliability.is_warning else ""
         output.print(f"{warning}{summary.reliability.describe()}")
-    for sentence in summary.decisions:
-        output.print(f"  {sentence}")
-    classes = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]
-    if classes:
-        output.print(f"Known classes: {', '.join(classes)}")
-    if summary.outliers:
-        output.print(format_outliers(summary.outliers))
-    output.print(f"Time: {sum(summary.seconds.values()):.0f} s ({format_seconds(summary.seconds)})", soft_wrap=True)
+    for line in format_messages(summary.messages, MAX_MESSAGES):
+        output.print(line, soft_wrap=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,29 +16,23 @@ from rich.table import Table
 from rich.text import Text
 
 from rstc.cli.messages import is_main_process
-from rstc.runtime.progress import Listener
+from rstc.runtime.progress import STAGES, Listener
 from rstc.runtime.signals import StopRequested
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from rstc.pseudo_labels.cluster_count import ClusterCount
+    from rstc.results.levels import Level, ShownLevel
+    from rstc.results.proposals import Proposal
     from rstc.results.reliability import ClusterReliability
     from rstc.results.summary import ClusterEntry, OutlierSummary
 
-STAGES = {
-    "load": "loading the model",
-    "encode": "encoding the texts",
-    "count": "estimating the number of clusters",
-    "views": "augmenting texts",
-    "train": "training",
-    "renew": "updating the labels",
-    "predict": "predicting",
-    "confidence": "estimating the confidence",
-    "sample": "drawing a subsample",
-}
 SECONDS_BETWEEN_LINES = 15.0
 DEFAULT_WIDTH = 110  # where standard output is not a terminal
+MAX_SHOWN_CLUSTERS = 15  # the table of a run is at most one screen
+MAX_CLUSTERS_WITH_TWO_TEXTS = 7
+MIN_RATED_WIDTH = 100  # columns of a terminal, from which on the table shows how often a cluster is found again
 
 _width = None if Console().is_terminal or "COLUMNS" in os.environ else DEFAULT_WIDTH
 output = Console(width=_width, highlight=False, markup=False)
@@ -121,10 +115,65 @@ def _line_listener() -> Listener:
     return listen
 
 
-def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
-    """Return a table of clusters: size, mean confidence, how often it is found again, keywords and typical texts."""
-    from rstc.io.predictions import level_of  # imports numpy
+def print_clusters(clusters: Sequence[ClusterEntry], folder: Path, show_all: bool = False) -> None:
+    """Print the clusters of a run, the largest first: as many as fit on a screen, and a line for the others."""
+    shown = sorted(clusters, key=lambda entry: -entry.size)
+    if show_all:
+        output.print(cluster_table(shown))
+        return
+    hidden = shown[MAX_SHOWN_CLUSTERS:]
+    output.print(short_cluster_table(shown[:MAX_SHOWN_CLUSTERS], output.width))
+    if hidden:
+        from rstc.results.run_folder import REPORT
 
+        n_texts = sum(entry.size for entry in hidden)
+        count = f"{len(hidden):,} smaller clusters" if len(hidden) > 1 else "1 smaller cluster"
+        output.print(
+            f"and {count} ({n_texts:,} {'text' if n_texts == 1 else 'texts'}); all of them: {folder / REPORT} or "
+            f"`rstc info {folder} --all`",
+            soft_wrap=True,
+        )
+
+
+def short_cluster_table(clusters: Sequence[ClusterEntry], width: int) -> Table:
+    """Return a table of clusters that is at most `width` wide: a line for each, or for each of its typical texts.
+
+    Two typical texts are shown of each of few clusters, and one of more. A narrow table does not show how often a
+    cluster is found again.
+    """
+    is_rated = width >= MIN_RATED_WIDTH and any(entry.reliability for entry in clusters)
+    n_typical = 2 if len(clusters) <= MAX_CLUSTERS_WITH_TWO_TEXTS else 1
+    numbers = {
+        "cluster": [str(entry.cluster) for entry in clusters],
+        "size": [f"{entry.size:,}" for entry in clusters],
+        "confidence": [_format_confidence(entry) for entry in clusters],
+    }
+    if is_rated:
+        numbers["found again"] = [_format_found(entry.reliability) for entry in clusters]
+    widths = [max(map(len, [name, *cells])) for name, cells in numbers.items()]
+    for_words = max(width - sum(widths) - 3 * (len(widths) + 2) - 1, 24)  # each column has a border and two spaces
+    keyword_width = min(30, for_words * 2 // 5)
+    table = Table(expand=False)
+    for name, column_width in zip(numbers, widths, strict=True):
+        table.add_column(name, justify="right", width=column_width, no_wrap=True)
+    table.add_column("keywords", width=keyword_width, no_wrap=True)
+    table.add_column("typical texts" if n_typical > 1 else "typical text", max_width=for_words - keyword_width)
+    for row, entry in enumerate(clusters):
+        texts = [_cut("· " * (n_typical > 1) + text, for_words - keyword_width) for text in entry.typical[:n_typical]]
+        keywords = _cut(", ".join(entry.keywords[:6]), keyword_width)
+        table.add_row(*(cells[row] for cells in numbers.values()), keywords, Text("\n").join(texts))
+    return table
+
+
+def _cut(text: str, width: int) -> Text:
+    """Return a text in one line that is at most so wide on a terminal, where some characters take two columns."""
+    line = Text(shorten(text, max(len(text), 1)))
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def cluster_table(clusters: Sequence[ClusterEntry], typical: int = 2) -> Table:
+    """Return a table of clusters: size, mean confidence, how often it is found again, keywords and typical texts."""
     table = Table(show_lines=True, expand=False)
     table.add_column("cluster", justify="right")
     table.add_column("size", justify="right")
@@ -139,7 +188,7 @@ def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
         table.add_row(
             str(entry.cluster),
             f"{entry.size:,}",
-            "–" if entry.confidence is None else f"{entry.confidence:.2f} {level_of(entry.confidence)}",
+            _format_confidence(entry),
             *([_format_found(entry.reliability)] if is_rated else []),
             Text(", ".join(entry.keywords[:6])),
             Text(texts),
@@ -147,9 +196,42 @@ def cluster_table(clusters: list[ClusterEntry], typical: int = 2) -> Table:
     return table
 
 
+def _format_confidence(entry: ClusterEntry) -> str:
+    """Return the mean confidence of a cluster and its level."""
+    from rstc.io.predictions import level_of  # imports numpy
+
+    return "–" if entry.confidence is None else f"{entry.confidence:.2f} {level_of(entry.confidence)}"
+
+
 def _format_found(reliability: ClusterReliability | None) -> str:
     """Return in how many repeats a cluster is found again."""
     return "–" if reliability is None else f"{reliability.n_found} of {reliability.n_repeats}"
+
+
+def proposal_table(folder: Path, proposals: list[Proposal], names: Mapping[int, str], typical: int = 2) -> Table:
+    """Return a table of proposed clusters: number, size, stability, keywords, typical texts and the nearest cluster."""
+    from rstc.results.run_folder import read_points  # imports pandas
+
+    texts = read_points(folder).texts
+    table = Table(show_lines=True, expand=False, title="Proposed clusters")
+    table.add_column("proposal", justify="right")
+    table.add_column("size", justify="right")
+    table.add_column("found again", justify="right")
+    table.add_column("keywords", max_width=30)
+    table.add_column("typical texts", max_width=50)
+    table.add_column("nearest cluster", max_width=24)
+    for proposal in proposals:
+        quotes = "\n".join("· " + shorten(texts[row], 100) for row in proposal.typical[:typical])
+        near = "" if proposal.near is None else names.get(proposal.near, f"cluster {proposal.near}")
+        table.add_row(
+            str(proposal.id),
+            f"{proposal.size:,}",
+            "–" if proposal.stability is None else f"{proposal.stability:.0%}",
+            Text(", ".join(proposal.keywords[:6])),
+            Text(quotes),
+            Text(near),
+        )
+    return table
 
 
 def augmentation_table(texts: pd.DataFrame) -> Table:
@@ -188,6 +270,19 @@ def format_n_clusters(count: ClusterCount) -> str:
         others = ", ".join(map(str, count.runners_up))
         line += f"; another candidate is {others}" if len(count.runners_up) == 1 else f"; other candidates: {others}"
     return line
+
+
+def format_levels(levels: Sequence[Level | ShownLevel], folder: Path) -> str:
+    """Format the levels of detail of a run and how to switch between them.
+
+    >>> from rstc.results.levels import ShownGroup, ShownLevel
+    >>> groups = [ShownGroup(name, [0]) for name in "abc"]
+    >>> format_levels([ShownLevel("coarse", False, groups[:2]), ShownLevel("medium", True, groups)], Path("run"))
+    'Levels: coarse 2, medium 3 (`rstc detail run coarse` switches, as does the page)'
+    """
+    numbers = ", ".join(f"{level.name} {len(level.groups)}" for level in levels)
+    other = next(level.name for level in levels if not level.is_chosen)
+    return f"Levels: {numbers} (`rstc detail {folder} {other}` switches, as does the page)"
 
 
 def format_outliers(outliers: OutlierSummary) -> str:

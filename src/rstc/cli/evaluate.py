@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Encoding, Format
+from rstc.cli.options import Encoding, Format, Sheet
 
 
 def evaluate(
@@ -24,6 +24,7 @@ def evaluate(
         ),
     ] = None,
     format: Format = None,
+    sheet: Sheet = None,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Score clusters against true classes: ACC, NMI, ARI, calibration of the confidence, and a table of the classes.
@@ -49,7 +50,7 @@ def evaluate(
     from rstc.io.columns import extract_confidence, extract_texts, find_text_column
     from rstc.io.formats import detect_format, read_table
 
-    table = read_table(file, detect_format(file, format), encoding)
+    table = read_table(file, detect_format(file, format), encoding, sheet)
     columns = [extract_texts(table, find_text_column(table, name)) for name in (truth, cluster_column)]
     confidence = extract_confidence(table, confidence_column)
     # scikit-learn, not before the input is known to be valid

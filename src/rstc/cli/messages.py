@@ -1,9 +1,16 @@
-"""Messages on standard error; of several processes that share a run, only the main process prints them."""
+"""What commands say on standard error, by the main process only, and the messages about a run as lines."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rstc.results.messages import Message
+
+MAX_MESSAGES = 3  # after the result of a command; `rstc info` prints all of them
 
 
 def is_main_process() -> bool:
@@ -15,3 +22,14 @@ def print_message(line: str) -> None:
     """Write one line to standard error."""
     if is_main_process():
         sys.stderr.write(line.replace("\n", " ") + "\n")
+
+
+def format_messages(messages: Sequence[Message], limit: int | None = None) -> list[str]:
+    """Return a line for each of the first messages about a run, and one that says where to find the others."""
+    shown = messages[:limit]
+    lines = []
+    for message in shown:
+        prefix = "Warning: " if message.level == "warning" else ""
+        lines.append(f"{prefix}{message.text}{f'; {message.advice}' if message.advice else ''}.")
+    more = len(messages) - len(shown)
+    return [*lines, f"{more} more: rstc info DIR"] if more else lines

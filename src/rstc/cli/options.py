@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-TextColumn = Annotated[str | None, typer.Option("--text-column", metavar="NAME", help="Column that holds the texts.")]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TextColumn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text-column",
+        metavar="NAME",
+        help="Column that holds the texts; given several times, the texts of these columns are joined.",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="Sheet of an Excel workbook, by name or number; default: the first."),
+]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="File format (csv, tsv, jsonl, parquet or txt) if the file name does not tell."),
+    typer.Option(
+        "--format",
+        help="File format (csv, tsv, json, jsonl, txt, each with .gz, parquet, xlsx) if the file name does not tell.",
+    ),
 ]
 Encoding = Annotated[
     str, typer.Option("--encoding", help="Character encoding of text files; results are written in UTF-8.")
@@ -26,15 +43,16 @@ GuardFormulas = Annotated[
 ]
 
 
-def report_formula_guard(enabled: bool, format: str) -> None:
+def report_formula_guard(enabled: bool, format: str, console: Console) -> None:
     """Print whether cells were guarded against formulas, or why there was nothing to guard."""
-    from rstc.cli.display import output
     from rstc.io.csv_injection import SPREADSHEET_FORMATS
 
     if enabled and format in SPREADSHEET_FORMATS:
-        output.print("Cells that begin with = + - @ or an apostrophe were written with an apostrophe in front")
+        console.print("Cells that begin with = + - @ or an apostrophe were written with an apostrophe in front")
+    elif enabled and format == "xlsx":
+        console.print("--guard-formulas has no effect on xlsx: texts are always written as texts")
     elif enabled:
-        output.print(f"--guard-formulas has no effect on {format}: spreadsheets evaluate no formulas in it")
+        console.print(f"--guard-formulas has no effect on {format}: spreadsheets evaluate no formulas in it")
 
 
 def warn_plain_text_input(file: str, format: str | None) -> None:

@@ -13,6 +13,7 @@ from rstc.cli.options import (
     Encoding,
     Format,
     GuardFormulas,
+    Sheet,
     TextColumn,
     report_formula_guard,
     warn_plain_text_input,
@@ -29,15 +30,22 @@ def predict(
     file: Annotated[
         str,
         typer.Argument(
-            help="CSV, TSV, JSONL, Parquet or plain text (one text per line), - for standard input; a folder or a "
-            "pattern with * for many files; URLs such as s3://bucket/in/*.parquet."
+            help="CSV, TSV, JSON(L), Excel, Parquet or plain text (one text per line), text also with .gz, - for "
+            "standard input; a folder or a pattern with * for many files; URLs such as s3://bucket/in/*.parquet."
         ),
     ],
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="File to write; for many input files, the folder.")
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="File to write, or - for standard output; for many input files, the folder.",
+        ),
     ],
     text_column: TextColumn = None,
     format: Format = None,
+    sheet: Sheet = None,
     encoding: Encoding = "utf-8",
     device: Device = "auto",
     guard_formulas: GuardFormulas = False,
@@ -54,6 +62,9 @@ def predict(
     Files are read and written in blocks and may be larger than memory. An existing output file is replaced when the
     new one is complete. With the model of a run with --noise, outliers among the new texts get cluster -1.
 
+    With --out - the rows go to standard output in the format of the input, uncompressed; those of Excel and Parquet as
+    CSV. Messages go to standard error.
+
     Many files are written one by one under their own names and in their own formats, with rows in the same order.
     Files that an earlier call completed are skipped, so the same command continues after an interruption.
 
@@ -63,21 +74,25 @@ def predict(
 
         rstc predict run huge.parquet --out labelled.parquet --text-column body
 
+        rstc predict run new_tickets.xlsx --out - | head
+
         rstc predict run 'in/*.parquet' --out labelled/
 
         rstc predict run 'in/**/*.parquet' --out labelled/ --engine ray
     """
     os.environ.setdefault(*DISABLE_ONEDNN_CACHE)
-    from rstc.cli.display import output, show_progress
+    from rstc.cli.display import notes, output, show_progress
     from rstc.io.remote import is_url
 
     if engine not in ("local", "ray"):
         raise InputError(f"--engine must be local or ray, got {engine!r}")
     has_many_files = engine == "ray" or any(sign in file for sign in "*?") or is_url(out) or Path(file).is_dir()
     if has_many_files:
+        if out == "-":
+            raise InputError("--out - takes a single input file; many files need a folder")
         if format is not None:
             raise InputError("--format cannot be used with many files: the format follows from each file name")
-        _predict_many(folder, file, out, text_column, encoding, device, guard_formulas, engine, workers)
+        _predict_many(folder, file, out, text_column, sheet, encoding, device, guard_formulas, engine, workers)
         return
     warn_plain_text_input(file, format)
     with show_progress(file) as listener:
@@ -89,21 +104,27 @@ def predict(
             Path(out),
             text_column=text_column,
             format=format,
+            sheet=sheet,
             encoding=encoding,
             device=device,
             guard_formulas=guard_formulas,
             listener=listener,
         )
-        from rstc.io.formats import detect_format
-    report_formula_guard(guard_formulas, detect_format(out))
-    output.print(f"{n_rows:,} rows written to {out}{_format_missing(n_rows, n_texts)}")
+        from rstc.io.formats import STANDARD_OUTPUT, detect_format, stream_format
+    if out == STANDARD_OUTPUT:
+        report_formula_guard(guard_formulas, stream_format(detect_format(file, format)), notes)
+        notes.print(f"{n_rows:,} rows written to standard output{_format_missing(n_rows, n_texts)}", soft_wrap=True)
+        return
+    report_formula_guard(guard_formulas, detect_format(out), output)
+    output.print(f"{n_rows:,} rows written to {out}{_format_missing(n_rows, n_texts)}", soft_wrap=True)
 
 
 def _predict_many(
     folder: Path,
     pattern: str,
     out: str,
-    text_column: str | None,
+    text_column: list[str] | None,
+    sheet: str | None,
     encoding: str,
     device: str,
     guard_formulas: bool,
@@ -126,6 +147,7 @@ def _predict_many(
             pattern,
             out,
             text_column=text_column,
+            sheet=sheet,
             encoding=encoding,
             device=device,
             guard_formulas=guard_formulas,

@@ -51,7 +51,9 @@ def figures(
     folder: Run,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
 ) -> None:
-    """Draw the map, the cluster sizes and the training curves of a run, each as PNG and SVG.
+    """Draw the map, the hierarchy, the cluster sizes and the training curves of a run, each as PNG and SVG.
+
+    What the clusters were compared by (`rstc compare`) is drawn as well: over_time, and by_COLUMN for each column.
 
     Example:
 
@@ -59,7 +61,9 @@ def figures(
     """
     from rstc.cli.display import output
     from rstc.report.figures import write_figures
+    from rstc.results.comparisons import repeat_comparisons
     from rstc.results.corrected_run import CorrectedRun
 
-    for path in write_figures(CorrectedRun.read(folder), out):
+    run = CorrectedRun.read(folder)
+    for path in write_figures(run, out, repeat_comparisons(folder, run)):
         output.print(str(path), soft_wrap=True)

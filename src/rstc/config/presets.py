@@ -43,6 +43,7 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         raise InputError(f"imbalance={imbalance!r} must be one of {', '.join(map(repr, _PAPER_BY_IMBALANCE))}")
     eps2, renewals, contrast_steps = _PAPER_BY_IMBALANCE[imbalance]
     return Config(
+        max_tokens=32,
         trainable_layers="all",
         views="deletion@0.1",
         start="kmeans",

@@ -20,6 +20,7 @@ Training = Literal["auto", "always", "never"]
 Start = Literal["auto", "kmeans", "spectral", "linkage"]
 LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-average-released", "ot-near"]
 TransportMethod = Literal["newton", "alternating", "literal"]
+Detail = Literal["auto", "coarse", "medium", "fine"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 _NETWORK = "Encoder, heads and views"
@@ -27,6 +28,7 @@ _FIRST_LABELS = "First labels"
 _LABEL_UPDATES = "Label updates"
 _OUTLIERS = "Outliers"
 _RELIABILITY = "Confidence"
+_LEVELS = "Levels of detail"
 _LOSSES = "Losses"
 _OPTIMISATION = "Optimisation"
 _RESOURCES = "Resources"
@@ -56,10 +58,10 @@ class Config:
         "their maximum, or by the modules that the encoder itself has after its transformer ('model').",
         group=_NETWORK,
     )
-    max_tokens: int = setting(
-        32,
-        "Maximum number of tokens of a text, special tokens included; the rest is cut off. Raise it for longer texts; "
-        "time and memory grow with it.",
+    max_tokens: int | Literal["auto"] = setting(
+        "auto",
+        "Maximum number of tokens of a text, special tokens included; the rest is cut off. Time and memory grow with "
+        "it. 'auto' leaves 95 % of the texts whole, with a limit from 32 to 128 tokens; set a number for longer texts.",
         group=_NETWORK,
         at_least=3,
     )
@@ -232,6 +234,14 @@ class Config:
         "probability of the clustering head, which is far too high.",
         group=_RELIABILITY,
         at_least=0,
+    )
+
+    detail: Detail = setting(
+        "auto",
+        "Level of detail of the result: 'medium' has the given or estimated number of clusters, 'coarse' merges the "
+        "most similar of them, 'fine' divides those that have stable sub-clusters. 'auto' takes 'medium', but "
+        "'coarse' if the number is estimated and the estimate is weak.",
+        group=_LEVELS,
     )
 
     class_contrast: bool = setting(

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,8 +36,11 @@ def check_writable(path: Path) -> None:
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise InputError(f"{path} cannot be written: {parent} is not a folder that can be written to")
+    try:
+        with tempfile.TemporaryFile(dir=parent):  # permissions do not tell of every disk whether it takes a file
+            pass
+    except OSError as problem:
+        raise InputError(f"{path} cannot be written: {parent} is not a folder that can be written to") from problem
 
 
 @contextmanager

@@ -13,11 +13,12 @@ import pyarrow as pa
 from rstc.errors import InputError
 from rstc.io.columns import (
     CLUSTER_COLUMNS,
+    TextColumn,
     add_cluster_columns,
     add_predictions,
     check_reserved_columns,
     extract_texts,
-    find_text_column,
+    find_text_columns,
 )
 from rstc.io.predictions import NO_CLUSTER
 
@@ -25,7 +26,7 @@ BLOCK_ROWS = 16_384  # enough texts of each length to fill batches without paddi
 PredictTexts = Callable[[list[str | None]], tuple[Any, Any]]  # texts -> clusters (N,), confidence (N,)
 
 
-def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts, names: Sequence[str]) -> Any:
+def predict_batch_with(batch: Any, column: TextColumn | None, predict: PredictTexts, names: Sequence[str]) -> Any:
     """Return a batch with the columns `cluster`, `cluster_name`, `confidence` and `confidence_level`.
 
     Parameters
@@ -33,8 +34,8 @@ def predict_batch_with(batch: Any, column: str | None, predict: PredictTexts, na
     batch : pandas.DataFrame, pyarrow.Table, pyarrow.RecordBatch, dict or iterator
         Rows; a dict holds columns by name, as Ray's "numpy" batches do; an iterator yields batches, as Spark's
         mapInArrow does.
-    column : str or None
-        The column that holds the texts; None for the only one that can.
+    column : str, list of str or None
+        The column that holds the texts, or several that are joined; None for the only one that can.
     predict : callable
         Returns the clusters and the confidence of a list of texts.
     names : sequence of str
@@ -103,7 +104,7 @@ def extend_schema(schema: Any) -> Any:
 
 
 def _predict_frame(
-    table: pd.DataFrame, column: str | None, predict: PredictTexts, names: Sequence[str]
+    table: pd.DataFrame, column: TextColumn | None, predict: PredictTexts, names: Sequence[str]
 ) -> pd.DataFrame:
     """Add predictions to a pandas table."""
     texts = extract_texts(table, _find_text_column(table, column))
@@ -111,16 +112,17 @@ def _predict_frame(
 
 
 def _predict_arrow(
-    batch: pa.Table | pa.RecordBatch, column: str | None, predict: PredictTexts, names: Sequence[str]
+    batch: pa.Table | pa.RecordBatch, column: TextColumn | None, predict: PredictTexts, cluster_names: Sequence[str]
 ) -> pa.Table | pa.RecordBatch:
     """Add predictions to an arrow batch; its own columns are not converted."""
     schema = extend_schema(batch.schema)
     # An empty table is enough to look a name up, and the values of other columns may have no counterpart in pandas.
     sample = batch.slice(0, 1000).to_pandas() if column is None else pd.DataFrame(columns=batch.schema.names)
     name = _find_text_column(sample, column)
-    texts = extract_texts(pd.DataFrame({name: batch.column(name).to_pylist()}), name)
+    names = [name] if isinstance(name, str) else name
+    texts = extract_texts(pd.DataFrame({part: batch.column(part).to_pylist() for part in names}), name)
     predictions = _predict_in_blocks(texts, predict)
-    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *predictions, names)
+    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *predictions, cluster_names)
     columns = [*batch.columns, *(_to_arrow(predicted[new]) for new in CLUSTER_COLUMNS)]
     return type(batch).from_arrays(columns, schema=schema)
 
@@ -138,8 +140,8 @@ def _predict_in_blocks(texts: list[str | None], predict: PredictTexts) -> tuple[
     return np.concatenate(clusters), np.concatenate(confidence)
 
 
-def _find_text_column(table: pd.DataFrame, requested: str | None) -> str:
-    """Return the text column; any column of an empty batch, which engines pass to learn the schema of the result."""
+def _find_text_column(table: pd.DataFrame, requested: TextColumn | None) -> TextColumn:
+    """Return the text column or columns; any column of an empty batch, which engines pass to learn the schema."""
     if requested is None and not len(table):
         return str(table.columns[0]) if len(table.columns) else ""
-    return find_text_column(table, requested, how_to_choose="as text_column")
+    return find_text_columns(table, requested, how_to_choose="as text_column, or several as a list")

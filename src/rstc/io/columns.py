@@ -13,10 +13,12 @@ from rstc.errors import InputError
 from rstc.io.predictions import NO_CLUSTER, level_of
 
 ClusterNames = Sequence[str] | Mapping[int, str]  # by cluster number
+TextColumn = str | list[str]  # the column of the texts, or several, whose texts are joined
 
 TEXT_COLUMN = "text"  # of plain text files, and preferred where several columns hold words
 CLUSTER_COLUMNS = ("cluster", "cluster_name", "confidence", "confidence_level")
 OUTLIER_NAME = "outlier"  # in `cluster_name` of the texts in `NO_CLUSTER`
+HOW_TO_CHOOSE = "with --text-column, or join several by giving it several times"
 _SAMPLE_ROWS = 1000  # of a column that are inspected to decide what it holds
 
 
@@ -43,7 +45,7 @@ def find_text_column(
     table: pd.DataFrame,
     requested: str | None = None,
     other_columns: Sequence[str] = (),
-    how_to_choose: str = "with --text-column",
+    how_to_choose: str = HOW_TO_CHOOSE,
 ) -> str:
     """Return the name of the column that holds the texts.
 
@@ -58,7 +60,7 @@ def find_text_column(
         The name that the user gave.
     other_columns : sequence of str, default=()
         Columns that hold something else, such as views or labels.
-    how_to_choose : str, default="with --text-column"
+    how_to_choose : str
         How an error message tells the user to choose a column.
 
     Raises
@@ -90,12 +92,62 @@ def find_text_column(
     raise InputError(f"several columns could hold the texts: {_join_names(candidates)}; choose one {how_to_choose}")
 
 
-def extract_texts(table: pd.DataFrame, column: str) -> list[str | None]:
+def to_text_column(names: object) -> TextColumn | None:
+    """Return one name as a string and several as a list without repetitions; None for what is not a name or names.
+
+    >>> to_text_column(("title", "body", "title")), to_text_column(["text"]), to_text_column("text"), to_text_column(5)
+    (['title', 'body'], 'text', 'text', None)
+    """
+    if isinstance(names, str):
+        return names
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        return None
+    distinct = list(dict.fromkeys(names))
+    return distinct if len(distinct) > 1 else distinct[0] if distinct else None
+
+
+def list_text_columns(column: TextColumn) -> list[str]:
+    """Return the names of the columns that hold the texts."""
+    return [column] if isinstance(column, str) else column
+
+
+def find_text_columns(
+    table: pd.DataFrame,
+    requested: TextColumn | None = None,
+    other_columns: Sequence[str] = (),
+    how_to_choose: str = HOW_TO_CHOOSE,
+) -> TextColumn:
+    """Return the requested columns, all of which have to exist, or the one that `find_text_column` finds."""
+    if not isinstance(requested, list):
+        return find_text_column(table, requested, other_columns, how_to_choose)
+    return [find_text_column(table, name) for name in requested]
+
+
+def has_text_column(table: pd.DataFrame, column: TextColumn) -> bool:
+    """Return whether a table has a column, or all of several."""
+    return all(name in table.columns for name in list_text_columns(column))
+
+
+def format_text_column(column: TextColumn, quotes: str = "''") -> str:
+    """Return how results name the column of the texts.
+
+    >>> format_text_column("text"), format_text_column(["title", "body"])
+    ("column 'text'", "columns 'title' and 'body'")
+    """
+    names = [f"{quotes[0]}{name}{quotes[1]}" for name in list_text_columns(column)]
+    return f"column{'s' if len(names) > 1 else ''} {' and '.join(names)}"
+
+
+def extract_texts(table: pd.DataFrame, column: TextColumn) -> list[str | None]:
     """Return the cleaned texts of a column, None where a row holds none.
 
-    Values that are not strings are converted. A column that does not exist holds no texts: of JSON lines, a chunk may
-    have no row with the key.
+    Of several columns, the texts of a row are joined by line breaks, without those that are missing. Values that are
+    not strings are converted. A column that does not exist holds no texts: of JSON lines, a chunk may have no row with
+    the key.
     """
+    if isinstance(column, list):
+        parts = zip(*(extract_texts(table, name) for name in column), strict=True)
+        return ["\n".join(part for part in row if part is not None) or None for row in parts]
     if column not in table.columns:
         return [None] * len(table)
     return [clean_text(value) for value in table[column].astype(object)]
@@ -136,11 +188,16 @@ def to_text_list(X: Any) -> list[str | None]:
     return texts
 
 
-def text_column_name(X: Any) -> str | None:
-    """Return the name of the column that texts given in Python come from; None where they have none."""
+def text_column_name(X: Any) -> TextColumn | None:
+    """Return the name of the column that texts given in Python come from; None where they have none.
+
+    A Series that is named by a tuple of names holds the joined texts of these columns.
+    """
     X = _to_pandas(X)
     if isinstance(X, pd.DataFrame):
         return _find_text_column_of(X)
+    if isinstance(X, pd.Series) and (columns := to_text_column(X.name)):
+        return columns
     return str(X.name) if isinstance(X, pd.Series) and X.name is not None else None
 
 
@@ -245,6 +302,17 @@ def extract_confidence(table: pd.DataFrame, requested: str | None) -> list[float
     return None
 
 
+def to_series(values: Any, default_name: str) -> pd.Series[Any]:
+    """Return one-dimensional values that a user gave in Python as a Series; without a name, it gets the default one."""
+    column = _to_pandas(values)
+    if getattr(column, "ndim", 1) != 1:
+        raise InputError(f"{default_name} must be one-dimensional, got an array of shape {column.shape}")
+    series = (
+        column if isinstance(column, pd.Series) else pd.Series(column if hasattr(column, "dtype") else list(column))
+    )
+    return series.rename(default_name) if series.name is None else series
+
+
 def _to_pandas(X: Any) -> Any:
     """Return a column or table of another library as its own `to_pandas` converts it."""
     if isinstance(X, (pd.Series, pd.DataFrame)) or not hasattr(X, "to_pandas"):
@@ -254,7 +322,7 @@ def _to_pandas(X: Any) -> Any:
 
 def _find_text_column_of(X: pd.DataFrame) -> str:
     """Return the text column of a table that was given in Python."""
-    return find_text_column(X, how_to_choose="and pass it as X['name']")
+    return find_text_column(X, how_to_choose="and pass it as X['name'], or join them first")
 
 
 def _holds_words(column: pd.Series[Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-SPREADSHEET_FORMATS = ("csv", "tsv", "txt")  # formats that spreadsheets open
+SPREADSHEET_FORMATS = ("csv", "tsv", "txt", "csv.gz", "tsv.gz", "txt.gz")  # formats that spreadsheets guess cells of
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "'")
 
 

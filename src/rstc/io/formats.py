@@ -1,32 +1,40 @@
 """The file formats of tables, and reading and writing a table in any of them.
 
-A new format takes a reader (readers.py), a writer (writers.py) and one line of `FORMATS`.
+A new format takes a reader (readers.py), a writer (writers.py) and one line of `FORMATS`. Each text format has a second
+one with gzip, such as csv.gz.
 
 Tables are pandas DataFrames that keep what a file holds: CSV cells stay strings, JSON values stay as they are, Parquet
-columns keep their types. When a table is written again, two things have changed: semicolons between the cells of a
-CSV are commas, and a lone surrogate, which is not a character, is a question mark.
+columns and the cells of a sheet keep their types. When a table is written again, two things have changed: semicolons
+between the cells of a CSV are commas, and a lone surrogate, which is not a character, is a question mark.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
+import sys
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 
 from rstc.errors import InputError, first_line
-from rstc.io import readers, writers
-from rstc.io.atomic import replace_file
+from rstc.io import excel, readers, writers
+from rstc.io.atomic import check_writable, replace_file
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, escape_formulas
-from rstc.io.readers import STANDARD_INPUT, source_name
+from rstc.io.readers import ReadOptions
 from rstc.io.remote import is_file
+from rstc.io.text_files import DEFAULT_ENCODING, STANDARD_INPUT, is_default_encoding, source_name
 from rstc.io.writers import WriteTable
 
 CHUNK_ROWS = 10_000
+STANDARD_OUTPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -38,22 +46,43 @@ class Format:
     suffixes : tuple of str
         Suffixes of its files; the first one is written.
     read : callable
-        ``read(path, encoding, chunk_rows)`` yields tables of up to `chunk_rows` rows.
+        ``read(path, options, chunk_rows)`` yields tables of up to `chunk_rows` rows.
     open_writer : callable
-        ``open_writer(path)`` is a context manager that yields a function which appends a table.
+        ``open_writer(path)`` is a context manager that yields a function which appends a table; the writer of a text
+        format takes a stream as well.
+    is_text : bool
+        Whether it is a text format.
+    is_gzip : bool
+        Whether its files are compressed by gzip.
     """
 
     suffixes: tuple[str, ...]
-    read: Callable[[str, str, int], Iterator[pd.DataFrame]]
-    open_writer: Callable[[Path], AbstractContextManager[WriteTable]]
+    read: Callable[[str, ReadOptions, int], Iterator[pd.DataFrame]]
+    open_writer: Callable[..., AbstractContextManager[WriteTable]]
+    is_text: bool = True
+    is_gzip: bool = False
 
 
-FORMATS = {
+_TEXT_FORMATS = {
     "csv": Format((".csv",), readers.read_csv, writers.open_csv_writer),
     "tsv": Format((".tsv",), readers.read_tsv, writers.open_tsv_writer),
     "jsonl": Format((".jsonl", ".ndjson"), readers.read_json_lines, writers.open_json_lines_writer),
-    "parquet": Format((".parquet", ".pq"), readers.read_parquet, writers.open_parquet_writer),
+    "json": Format((".json",), readers.read_json, writers.open_json_writer),
     "txt": Format((".txt",), readers.read_plain_text, writers.open_plain_text_writer),
+}
+FORMATS = {
+    **_TEXT_FORMATS,
+    "parquet": Format((".parquet", ".pq"), readers.read_parquet, writers.open_parquet_writer, is_text=False),
+    "xlsx": Format((".xlsx",), excel.read_excel, excel.open_excel_writer, is_text=False),
+    **{
+        f"{name}.gz": replace(
+            format,
+            suffixes=tuple(f"{suffix}.gz" for suffix in format.suffixes),
+            open_writer=partial(format.open_writer, is_gzip=True),
+            is_gzip=True,
+        )
+        for name, format in _TEXT_FORMATS.items()
+    },
 }
 SUFFIXES = {name: format.suffixes[0] for name, format in FORMATS.items()}
 _FORMAT_BY_SUFFIX = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
@@ -87,19 +116,37 @@ def detect_format(path: str, requested: str | None = None) -> str:
         return "txt"
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder, not a file")
-    suffix = Path(path).suffix.lower()
+    suffix = _suffix(path)
     if suffix not in _FORMAT_BY_SUFFIX:
-        known = ", ".join(_FORMAT_BY_SUFFIX)
-        raise InputError(f"cannot tell the format of {path} from its suffix; known suffixes are {known}")
+        known = ", ".join(suffix for suffix in _FORMAT_BY_SUFFIX if not suffix.endswith(".gz"))
+        raise InputError(
+            f"cannot tell the format of {path} from its suffix; known suffixes are {known}, those of text also with .gz"
+        )
     return _FORMAT_BY_SUFFIX[suffix]
 
 
 def has_known_format(path: str) -> bool:
     """Return whether the suffix of a file is that of a known format."""
-    return Path(path).suffix.lower() in _FORMAT_BY_SUFFIX
+    return _suffix(path) in _FORMAT_BY_SUFFIX
 
 
-def read_table(path: str, format: str, encoding: str = "utf-8") -> pd.DataFrame:
+def stream_format(format: str) -> str:
+    """Return the format in which standard output is written for an input: the same as text, else csv.
+
+    >>> stream_format("jsonl"), stream_format("csv.gz"), stream_format("xlsx")
+    ('jsonl', 'csv', 'csv')
+    """
+    format = format.removesuffix(".gz")
+    return format if FORMATS[format].is_text else "csv"
+
+
+def _suffix(path: str) -> str:
+    """Return the suffix of a path in lower case, with that before .gz."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
+    return "".join(suffixes) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
+
+
+def read_table(path: str, format: str, encoding: str = DEFAULT_ENCODING, sheet: str | None = None) -> pd.DataFrame:
     """Read a whole file into a table.
 
     Parameters
@@ -110,26 +157,32 @@ def read_table(path: str, format: str, encoding: str = "utf-8") -> pd.DataFrame:
         A key of `FORMATS`.
     encoding : str, default="utf-8"
         Encoding of a text file.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first one.
 
     Raises
     ------
     InputError
         If the file cannot be read or holds no rows.
     """
-    chunks = list(iter_tables(path, format, encoding))
+    chunks = list(iter_tables(path, format, encoding, sheet=sheet))
     if not chunks or not sum(map(len, chunks)):
         raise InputError(f"{source_name(path)} holds no rows")
     return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
 
 
 def iter_tables(
-    path: str, format: str, encoding: str = "utf-8", chunk_rows: int = CHUNK_ROWS
+    path: str,
+    format: str,
+    encoding: str = DEFAULT_ENCODING,
+    chunk_rows: int = CHUNK_ROWS,
+    sheet: str | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Read a file in chunks.
 
     Parameters
     ----------
-    path, format, encoding
+    path, format, encoding, sheet
         As in `read_table`.
     chunk_rows : int, default=10_000
         Maximum number of rows of a chunk.
@@ -141,23 +194,34 @@ def iter_tables(
     """
     if path != STANDARD_INPUT and not is_file(path):
         raise InputError(f"there is no file {path}")
+    if sheet is not None and format != "xlsx":
+        raise InputError(f"--sheet={sheet} is for Excel workbooks (xlsx), but {source_name(path)} is {format}")
+    options = ReadOptions(encoding, FORMATS[format].is_gzip, sheet)
     try:
-        yield from FORMATS[format].read(path, encoding, chunk_rows)
+        yield from FORMATS[format].read(path, options, chunk_rows)
     except UnicodeDecodeError as problem:
-        is_default = encoding.lower().replace("-", "") == "utf8"
-        advice = (
-            "give its encoding, for example --encoding cp1252"
-            if is_default
-            else "it has another encoding, or is not a text file"
-        )
-        byte = problem.object[problem.start]
-        raise InputError(f"{source_name(path)} is not {encoding} text (byte 0x{byte:02X}); {advice}") from problem
+        raise InputError(f"{source_name(path)} {_explain_encoding(problem, encoding)}") from problem
     except UnicodeError as problem:
         raise InputError(f"{source_name(path)} is not {encoding} text: {first_line(problem)}") from problem
+    except (gzip.BadGzipFile, zlib.error, EOFError) as problem:
+        raise InputError(f"{source_name(path)} is not a gzip file, or is cut off or damaged") from problem
     except (csv.Error, pa.ArrowException) as problem:
         raise InputError(f"{source_name(path)} cannot be read as {format}: {first_line(problem)}") from problem
     except OSError as problem:
         raise InputError(f"{source_name(path)} cannot be read: {problem.strerror or problem}") from problem
+
+
+def _explain_encoding(problem: UnicodeDecodeError, encoding: str) -> str:
+    """Return why a file could not be decoded, and which encoding to give."""
+    codec = problem.encoding.upper().removesuffix("-LE").removesuffix("-BE")
+    if codec in ("UTF-16", "UTF-32"):  # by its byte order mark, whatever was given
+        return f"is damaged {codec} text: {problem.reason}"
+    advice = (
+        "give its encoding, for example --encoding cp1252"
+        if is_default_encoding(encoding)
+        else "it has another encoding, or is not a text file"
+    )
+    return f"is not {encoding} text (byte 0x{problem.object[problem.start]:02X}); {advice}"
 
 
 @contextmanager
@@ -167,9 +231,9 @@ def open_table_writer(path: Path, format: str, guard_formulas: bool = False) -> 
     Parameters
     ----------
     path : Path
-        Where the file is to be.
+        Where the file is to be; "-" for standard output.
     format : str
-        A key of `FORMATS`.
+        A key of `FORMATS`; for standard output one that `stream_format` returns.
     guard_formulas : bool, default=False
         Whether to put an apostrophe before each cell that a spreadsheet would evaluate as a formula, in formats that
         spreadsheets open. `rstc.io.csv_injection.unescape_formulas` removes it.
@@ -180,13 +244,57 @@ def open_table_writer(path: Path, format: str, guard_formulas: bool = False) -> 
         ``write(table)`` appends the rows of a table.
     """
     try:
+        if str(path) == STANDARD_OUTPUT:
+            with _open_standard_output() as stream, FORMATS[format].open_writer(stream) as write:
+                yield _guard(write, format, guard_formulas)
+            return
         with replace_file(path) as temporary, FORMATS[format].open_writer(temporary) as write:
-            if guard_formulas and format in SPREADSHEET_FORMATS:
-                yield lambda table: write(escape_formulas(table))
-            else:
-                yield write
+            yield _guard(write, format, guard_formulas)
     except pa.ArrowException as problem:
         raise InputError(f"{path} cannot be written as {format}: {first_line(problem)}") from problem
+
+
+def _guard(write: WriteTable, format: str, guard_formulas: bool) -> WriteTable:
+    """Return a writer that escapes formulas, if it is to and if its format needs it."""
+    if guard_formulas and format in SPREADSHEET_FORMATS:
+        return lambda table: write(escape_formulas(table))
+    return write
+
+
+@contextmanager
+def _open_standard_output() -> Iterator[io.TextIOWrapper]:
+    """Yield standard output as UTF-8 text with line feeds, whatever the terminal uses."""
+    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
+    try:
+        yield stream
+    except OSError as problem:
+        if isinstance(problem, BrokenPipeError):
+            raise
+        raise InputError(f"standard output cannot be written: {problem.strerror or problem}") from problem
+    finally:
+        with suppress(OSError):
+            stream.detach()
+
+
+def check_output(path: Path, format: str) -> None:
+    """Raise an error if a file cannot be written, before the work whose result would be lost.
+
+    Parameters
+    ----------
+    path : Path
+        The file; "-" for standard output.
+    format : str
+        A key of `FORMATS`.
+    """
+    if format == "xlsx":
+        excel.check_excel_available()
+    if str(path) == STANDARD_OUTPUT:
+        return
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file")
+    if not path.absolute().parent.exists():
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
+    check_writable(path)
 
 
 def check_distinct_files(path: str, out: Path) -> None:

@@ -1,7 +1,7 @@
-"""Readers of tables, one per file format: ``read(path, encoding, chunk_rows)`` yields tables.
+"""Readers of tables, one per file format: ``read(path, options, chunk_rows)`` yields tables.
 
-`rstc.io.formats.iter_tables` chooses one. Files are not trusted: one that is damaged, or that would unpack to more than
-the memory of a machine, raises an InputError.
+`rstc.io.formats.iter_tables` chooses one; that of workbooks is in excel.py. Files are not trusted: one that is damaged,
+or that would unpack to more than the memory of a machine, raises an InputError.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import csv
 import io
 import itertools
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -24,31 +26,45 @@ import pyarrow.parquet as pq
 from rstc.errors import InputError, first_line
 from rstc.io.columns import TEXT_COLUMN, replace_surrogates
 from rstc.io.remote import is_url, open_file
+from rstc.io.text_files import DEFAULT_ENCODING, STANDARD_INPUT, open_text_source, source_name
 
-STANDARD_INPUT = "-"
 MAX_COLUMNS = 10_000
 MAX_CHUNK_BYTES = 2**31  # that a text column of one chunk may unpack to
 
 csv.field_size_limit(2**31 - 1)  # a cell may hold a long text; the module's default is 131,072 characters
 
 
-def source_name(path: str) -> str:
-    """Return how messages name a path: "standard input" for "-"."""
-    return "standard input" if path == STANDARD_INPUT else path
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a file is read, besides its format.
+
+    Attributes
+    ----------
+    encoding : str
+        Encoding of a text file.
+    is_gzip : bool
+        Whether a text file is compressed by gzip.
+    sheet : str or None
+        The sheet of a workbook, by its name or its number from 1; None for the first one.
+    """
+
+    encoding: str = DEFAULT_ENCODING
+    is_gzip: bool = False
+    sheet: str | None = None
 
 
-def read_csv(path: str, encoding: str, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def read_csv(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
     """Yield the rows of a CSV file; commas, semicolons or tabs separate the cells, which stay strings."""
-    with _open_text(path, encoding) as file:
+    with open_text_source(path, options.encoding, options.is_gzip) as file:
         header = file.readline()
         # Spreadsheets write semicolons where the comma is the decimal sign.
         separator = max(",;\t", key=header.count)
         yield from _read_separated(path, itertools.chain([header], file), separator, chunk_rows)
 
 
-def read_tsv(path: str, encoding: str, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def read_tsv(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
     """Yield the rows of a file with tabs between the cells, which stay strings."""
-    with _open_text(path, encoding) as file:
+    with open_text_source(path, options.encoding, options.is_gzip) as file:
         yield from _read_separated(path, file, "\t", chunk_rows)
 
 
@@ -58,7 +74,7 @@ def _read_separated(path: str, lines: Iterable[str], separator: str, chunk_rows:
     columns = next(reader, None)
     if not columns:
         raise InputError(f"{source_name(path)} is empty")
-    _check_column_names(path, columns)
+    check_column_names(path, columns)
     rows: list[list[str]] = []
     is_empty = True
     for cells in _iter_csv_rows(path, reader):
@@ -83,9 +99,9 @@ def _iter_csv_rows(path: str, reader: Any) -> Iterator[list[str]]:
         raise InputError(f"{line} cannot be read as csv, check its quotes: {problem}") from problem
 
 
-def read_json_lines(path: str, encoding: str, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def read_json_lines(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
     """Yield the objects of a file with one JSON object per line; values keep their types."""
-    with _open_text(path, encoding) as file:
+    with open_text_source(path, options.encoding, options.is_gzip) as file:
         records: list[dict[str, Any]] = []
         for number, line in enumerate(file, start=1):
             if line.strip():
@@ -97,9 +113,64 @@ def read_json_lines(path: str, encoding: str, chunk_rows: int) -> Iterator[pd.Da
             yield _make_table(path, records)
 
 
+def read_json(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
+    """Yield the items of a JSON array, objects or texts; the file is held in memory as a whole."""
+    with open_text_source(path, options.encoding, options.is_gzip) as file:
+        content = file.read(MAX_CHUNK_BYTES + 1)
+    if len(content) > MAX_CHUNK_BYTES:
+        raise InputError(f"{source_name(path)} is too long for a JSON array; write JSON lines (.jsonl) instead")
+    try:
+        items = json.loads(content)
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{source_name(path)} is not JSON: {first_line(problem)}{_hint_lines(content)}") from problem
+    if not isinstance(items, list):
+        raise InputError(f"{source_name(path)} holds {_describe_json(items)}, not an array of objects or of texts")
+    if re.search(r"\\u[dD]", content):
+        items = _clean_json(items)
+    del content
+    for start in range(0, len(items), chunk_rows):
+        chunk = items[start : start + chunk_rows]
+        records = [_make_record(path, number, item) for number, item in enumerate(chunk, start=start + 1)]
+        yield _make_table(path, records)
+
+
+def _make_record(path: str, number: int, item: Any) -> dict[str, Any]:
+    """Return an item of a JSON array as a record; a text becomes its only column."""
+    if isinstance(item, dict):
+        return item
+    if isinstance(item, str) or item is None:
+        return {TEXT_COLUMN: item}
+    raise InputError(f"item {number} of {source_name(path)} is {_describe_json(item)}, not an object or a text")
+
+
+def _describe_json(value: Any) -> str:
+    """Describe a JSON value for an error message.
+
+    >>> _describe_json({"data": [1], "total": 1}), _describe_json([]), _describe_json(3)
+    ("an object with an array in 'data'", 'an array', 'the value 3')
+    """
+    if isinstance(value, list):
+        return "an array"
+    if not isinstance(value, dict):
+        return f"the value {json.dumps(value)[:40]}"
+    arrays = [repr(key) for key, item in value.items() if isinstance(item, list)][:3]
+    if arrays:
+        return f"an object with an array in {' and in '.join(arrays)}"
+    return "an object" + (f" with the keys {', '.join(map(repr, list(value)[:5]))}" if value else "")
+
+
+def _hint_lines(content: str) -> str:
+    """Return a hint if a text that is not JSON begins with an object in a line of its own."""
+    try:
+        json.loads(content.lstrip().partition("\n")[0])
+    except (ValueError, RecursionError):
+        return ""
+    return "; with an object in each line it is JSON lines: name it .jsonl, or give --format jsonl"
+
+
 def _make_table(path: str, records: list[dict[str, Any]]) -> pd.DataFrame:
     """Return records as a table."""
-    _check_column_names(path, list(dict.fromkeys(name for record in records for name in record)))
+    check_column_names(path, list(dict.fromkeys(name for record in records for name in record)))
     return pd.DataFrame(records, dtype=object)
 
 
@@ -127,11 +198,11 @@ def _clean_json(value: Any) -> Any:
     return value
 
 
-def read_parquet(path: str, encoding: str, chunk_rows: int) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a Parquet file; columns keep their types, and the encoding is not used."""
+def read_parquet(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a Parquet file; columns keep their types, and no option is used."""
     with _open_parquet(path) as source, pq.ParquetFile(source) as file:
         schema = file.schema_arrow
-        _check_column_names(path, schema.names)
+        check_column_names(path, schema.names)
         if not file.metadata.num_rows:
             yield _to_pandas(schema.empty_table())
             return
@@ -173,9 +244,9 @@ def _open_parquet(path: str) -> AbstractContextManager[Any]:
     return open_file(path, "rb") if is_url(path) else nullcontext(path)
 
 
-def read_plain_text(path: str, encoding: str, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def read_plain_text(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
     """Yield the lines of a file, a text each."""
-    with _open_text(path, encoding, newline=None) as file:
+    with open_text_source(path, options.encoding, options.is_gzip, newline=None) as file:
         lines: list[str] = []
         for line in file:
             lines.append(line.removesuffix("\n"))
@@ -186,19 +257,7 @@ def read_plain_text(path: str, encoding: str, chunk_rows: int) -> Iterator[pd.Da
             yield pd.DataFrame({TEXT_COLUMN: lines}, dtype=object)
 
 
-def _open_text(path: str, encoding: str, newline: str | None = "") -> IO[str]:
-    """Open a file or standard input as text, without its byte order mark."""
-    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        encoding = "utf-8-sig"
-    try:
-        if path == STANDARD_INPUT:
-            return io.TextIOWrapper(sys.stdin.buffer, encoding=encoding, newline=newline)
-        return open_file(path, "r", encoding=encoding, newline=newline)  # type: ignore[no-any-return]
-    except LookupError:
-        raise InputError(f"there is no encoding {encoding!r}") from None
-
-
-def _check_column_names(path: str, names: Sequence[str]) -> None:
+def check_column_names(path: str, names: Sequence[str]) -> None:
     """Raise an error if there are too many columns, or two of the same name."""
     if len(names) > MAX_COLUMNS:
         raise InputError(f"{source_name(path)} has {len(names):,} columns; at most {MAX_COLUMNS:,} are read")

@@ -1,13 +1,13 @@
 """Writers of tables, one per file format: a context manager that yields a function which appends a table.
 
 `rstc.io.formats.open_table_writer` chooses one, and writes to a temporary file that replaces the target at the end.
+Text formats can also be written to a stream. The writer of workbooks is in excel.py.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -19,28 +19,29 @@ import pyarrow.parquet as pq
 
 from rstc.errors import InputError
 from rstc.io.columns import TEXT_COLUMN
+from rstc.io.text_files import open_text_target
 
 WriteTable = Callable[[pd.DataFrame], None]
 
 
-def open_csv_writer(path: Path) -> AbstractContextManager[WriteTable]:
+def open_csv_writer(target: Path | IO[str], is_gzip: bool = False) -> AbstractContextManager[WriteTable]:
     """Open a writer of comma-separated values."""
-    return _open_separated_writer(path, ",")
+    return _open_separated_writer(target, ",", is_gzip)
 
 
-def open_tsv_writer(path: Path) -> AbstractContextManager[WriteTable]:
+def open_tsv_writer(target: Path | IO[str], is_gzip: bool = False) -> AbstractContextManager[WriteTable]:
     """Open a writer of tab-separated values."""
-    return _open_separated_writer(path, "\t")
+    return _open_separated_writer(target, "\t", is_gzip)
 
 
 @contextmanager
-def _open_separated_writer(path: Path, separator: str) -> Iterator[WriteTable]:
+def _open_separated_writer(target: Path | IO[str], separator: str, is_gzip: bool) -> Iterator[WriteTable]:
     """Open a writer of separated values, with the column names of the first table as header."""
-    with _open_text(path) as file:
+    with open_text_target(target, is_gzip) as file:
         columns: list[str] = []
 
         def write(table: pd.DataFrame) -> None:
-            is_first, aligned = not columns, _align_columns(table, columns)
+            is_first, aligned = not columns, align_columns(table, columns)
             text = aligned.to_csv(None, sep=separator, index=False, header=is_first, lineterminator="\n")
             if "\r" in text:  # a carriage return is quoted only if every cell is
                 text = aligned.to_csv(
@@ -52,21 +53,44 @@ def _open_separated_writer(path: Path, separator: str) -> Iterator[WriteTable]:
 
 
 @contextmanager
-def open_json_lines_writer(path: Path) -> Iterator[WriteTable]:
+def open_json_lines_writer(target: Path | IO[str], is_gzip: bool = False) -> Iterator[WriteTable]:
     """Open a writer of JSON lines: an object per row, without the keys that a row does not have."""
-    with _open_text(path) as file:
+    with open_text_target(target, is_gzip) as file:
 
         def write(table: pd.DataFrame) -> None:
-            for row in table.astype(object).to_dict("records"):
-                # NaN marks a key that the row does not have; a missing cluster (NA) is written as null.
-                record = {
-                    str(key): None if value is pd.NA else value
-                    for key, value in row.items()
-                    if not (isinstance(value, float) and value != value)
-                }
-                file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
+            for line in _iter_json_objects(table):
+                file.write(line + "\n")
 
         yield write
+
+
+@contextmanager
+def open_json_writer(target: Path | IO[str], is_gzip: bool = False) -> Iterator[WriteTable]:
+    """Open a writer of a JSON array: an object per row and line, as `open_json_lines_writer` writes them."""
+    with open_text_target(target, is_gzip) as file:
+        file.write("[")
+        separator = "\n"
+
+        def write(table: pd.DataFrame) -> None:
+            nonlocal separator
+            for line in _iter_json_objects(table):
+                file.write(separator + line)
+                separator = ",\n"
+
+        yield write
+        file.write("\n]\n")
+
+
+def _iter_json_objects(table: pd.DataFrame) -> Iterator[str]:
+    """Yield each row of a table as a JSON object."""
+    for row in table.astype(object).to_dict("records"):
+        # NaN marks a key that the row does not have; a missing cluster (NA) is written as null.
+        record = {
+            str(key): None if value is pd.NA else value
+            for key, value in row.items()
+            if not (isinstance(value, float) and value != value)
+        }
+        yield json.dumps(record, ensure_ascii=False, default=str)
 
 
 @contextmanager
@@ -77,7 +101,7 @@ def open_parquet_writer(path: Path) -> Iterator[WriteTable]:
 
     def write(table: pd.DataFrame) -> None:
         nonlocal writer
-        data = pa.Table.from_pandas(_align_columns(table, columns), preserve_index=False)
+        data = pa.Table.from_pandas(align_columns(table, columns), preserve_index=False)
         if writer is None:
             writer = pq.ParquetWriter(path, data.schema)
         writer.write_table(data.cast(writer.schema))
@@ -90,9 +114,9 @@ def open_parquet_writer(path: Path) -> Iterator[WriteTable]:
 
 
 @contextmanager
-def open_plain_text_writer(path: Path) -> Iterator[WriteTable]:
+def open_plain_text_writer(target: Path | IO[str], is_gzip: bool = False) -> Iterator[WriteTable]:
     """Open a writer of plain text: a line per row, the other columns before the text with tabs between."""
-    with _open_text(path) as file:
+    with open_text_target(target, is_gzip) as file:
 
         def write(table: pd.DataFrame) -> None:
             others = [name for name in table.columns if name != TEXT_COLUMN]
@@ -102,16 +126,7 @@ def open_plain_text_writer(path: Path) -> Iterator[WriteTable]:
         yield write
 
 
-@contextmanager
-def _open_text(path: Path) -> Iterator[IO[str]]:
-    """Open a text file for writing, and flush it to the disk at the end."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _align_columns(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+def align_columns(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
     """Return a table with the columns of the first table, whose names are recorded in `columns`."""
     if not columns:
         columns.extend(table.columns)

@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
 
 from rstc.config import Config
+from rstc.io.columns import TextColumn, to_text_column
 from rstc.io.predictions import NO_CLUSTER, Assignment
-from rstc.numerics.hierarchy import Tree, collapse_tree
+from rstc.numerics.hierarchy import Tree, build_tree, collapse_tree
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.confidence_model import ConfidenceModel, assess_confidence
 from rstc.pseudo_labels.outliers import OutlierDetector
-from rstc.representation.heads import merge_head
+from rstc.representation.head_training import fit_head
+from rstc.representation.heads import NEVER_PREDICTED_LOGIT, ClusteringNetwork, merge_head
 from rstc.representation.network import Network
-from rstc.results.edits import common_label
+from rstc.results.edits import MAX_DESCRIPTION_LENGTH, common_label
 from rstc.results.naming import are_names, fill_names
+from rstc.runtime.device import fork_rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,8 @@ class FittedModel:
         The known class of each cluster, None for new clusters; None if no labels were given.
     names : list of length C or None
         The name of each cluster, None where it has none; None if the clusters were not named.
+    descriptions : list of length C or None
+        A sentence on what the texts of each cluster are about, None where there is none.
     outlier_detector : OutlierDetector or None
         Detects outliers; None unless `noise` is set.
     confidence_model : ConfidenceModel or None
@@ -58,8 +64,8 @@ class FittedModel:
         Number of texts that the model was fitted on.
     n_trained : int
         Number of texts that the network was trained on.
-    text_column : str or None
-        The column of the input table that held the texts; None if they came as a list.
+    text_column : str, list of str or None
+        The column of the input table that held the texts, or several; None if they came as a list.
     preset : str
         The preset that unset parameters were taken from.
     random_state : int or None
@@ -80,10 +86,11 @@ class FittedModel:
     converged: bool
     n_texts: int
     n_trained: int
-    text_column: str | None
+    text_column: TextColumn | None
     preset: str
     random_state: int | None
     names: list[str | None] | None = None
+    descriptions: list[str | None] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -126,11 +133,13 @@ class FittedModel:
         """
         k = int(groups.max()) + 1
         parts = [np.flatnonzero(groups == group) for group in range(k)]
-        classes = names = None
+        classes = names = descriptions = None
         if self.classes is not None:
             classes = [common_label(self.classes[part] for part in members) for members in parts]
         if self.names is not None:
             names = [self.names[members[self.class_distribution[members].argmax()]] for members in parts]
+        if self.descriptions is not None:  # a description of one part says too little about several
+            descriptions = [self.descriptions[members[0]] if len(members) == 1 else None for members in parts]
         return self.with_clusters(
             merge_network_clusters(self.network, groups, k),
             self.class_distribution @ np.eye(k)[groups],
@@ -138,6 +147,35 @@ class FittedModel:
             classes,
             names,
             self.confidence_model and self.confidence_model.merge_clusters(groups),
+            descriptions,
+        )
+
+    def divide_clusters(
+        self, parents: NDArray[np.int64], labels: NDArray[np.int64], E: NDArray[np.float32]
+    ) -> FittedModel:
+        """Return a model whose clusters are parts of this model's clusters.
+
+        Parameters
+        ----------
+        parents : ndarray of shape (F,)
+            The cluster of this model that each new cluster is a part of.
+        labels : ndarray of shape (N,)
+            The new cluster of each text, NO_CLUSTER for outliers.
+        E : ndarray of shape (N, D)
+            Embeddings of the texts, to which a new head is fitted.
+        """
+        F, clustered = len(parents), labels != NO_CLUSTER
+        counts = np.bincount(labels[clustered], minlength=F).astype(np.float64)
+        totals = np.bincount(parents, weights=counts)[parents]
+        shares = np.where(totals > 0, counts / np.maximum(totals, 1), 1.0)  # an empty cluster is not divided
+        U = np.asarray(normalize(E[clustered]), dtype=np.float32)
+        return self.with_clusters(
+            refit_network(self.network, torch.from_numpy(E), labels, F, self.config.dropout),
+            self.class_distribution[parents] * shares,
+            build_tree(U, labels[clustered], F),
+            None if self.classes is None else [self.classes[parent] for parent in parents],
+            None,
+            self.confidence_model and self.confidence_model.refit_clusters(U, labels[clustered]),
         )
 
     def with_clusters(
@@ -148,10 +186,11 @@ class FittedModel:
         classes: list[Any] | None,
         names: list[str | None] | None,
         confidence_model: ConfidenceModel | None,
+        descriptions: list[str | None] | None = None,
     ) -> FittedModel:
         """Return this model with other clusters: everything that is stored per cluster changes together."""
         n_clusters = network.cluster_head.n_clusters
-        lists = [class_distribution, *(values for values in (classes, names) if values is not None)]
+        lists = [class_distribution, *(values for values in (classes, names, descriptions) if values is not None)]
         if any(len(values) != n_clusters for values in lists):
             raise ValueError(f"a network of {n_clusters} clusters needs a share, a class and a name for each of them")
         return replace(
@@ -162,6 +201,7 @@ class FittedModel:
             classes=classes,
             names=names,
             confidence_model=confidence_model,
+            descriptions=descriptions,
         )
 
     def to_facts(self) -> dict[str, Any]:
@@ -181,6 +221,7 @@ class FittedModel:
             "text_column": self.text_column,
             "classes": self.classes,
             "names": self.names,
+            **({"descriptions": self.descriptions} if self.descriptions else {}),
         }
 
     @classmethod
@@ -208,6 +249,9 @@ class FittedModel:
         names = facts.get("names")
         if names is not None and not are_names(names, n_clusters):
             raise ValueError("names are a string for each cluster")
+        descriptions = facts.get("descriptions")
+        if descriptions is not None and not are_names(descriptions, n_clusters, MAX_DESCRIPTION_LENGTH):
+            raise ValueError("descriptions are a string for each cluster")
         return cls(
             network=network,
             config=config,
@@ -223,14 +267,31 @@ class FittedModel:
             converged=facts["settled"],
             n_texts=facts["n_texts"],
             n_trained=facts.get("n_trained", facts["n_texts"]),
-            text_column=facts.get("text_column"),
+            text_column=to_text_column(facts.get("text_column")),
             preset=facts["preset"],
             random_state=facts["random_state"],
             names=names,
+            descriptions=descriptions,
         )
 
 
 def merge_network_clusters(network: Network, groups: NDArray[np.int64], n_clusters: int) -> Network:
     """Return a network that predicts groups (C,) of the clusters of another, in evaluation mode."""
     head = merge_head(network.cluster_head, torch.from_numpy(groups).to(network.encoder.device), n_clusters)
+    return Network(network.encoder, head, network.projector).eval()
+
+
+def refit_network(
+    network: Network, E: torch.Tensor, clusters: NDArray[np.int64], n_clusters: int, dropout: float
+) -> Network:
+    """Return a network with a new clustering head, fitted to clusters (N,) of embeddings (N, D) other than noise."""
+    rows = np.flatnonzero(clusters != NO_CLUSTER)
+    with fork_rng(network.encoder.device, 0):
+        head = ClusteringNetwork(E.shape[1], n_clusters, dropout).to(network.encoder.device)
+        labels = torch.from_numpy(clusters[rows])
+        fit_head(head, E[torch.from_numpy(rows)], labels, np.random.default_rng(0))
+    last, empty = head[-1], np.setdiff1d(np.arange(n_clusters), clusters[rows])
+    assert isinstance(last, torch.nn.Linear)
+    with torch.no_grad():
+        last.weight[empty], last.bias[empty] = 0.0, NEVER_PREDICTED_LOGIT
     return Network(network.encoder, head, network.projector).eval()

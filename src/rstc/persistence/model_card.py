@@ -85,8 +85,8 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
             "",
             "## Limits",
             "",
-            f"- It reads the first {model.config.max_tokens} tokens of a text and assigns every text to a cluster "
-            f"({outliers}).",
+            f"- It reads the first {model.network.encoder.max_tokens} tokens of a text and assigns every text to a "
+            f"cluster ({outliers}).",
             "- Its clusters are those of the texts it was trained on. Texts of another kind or of a later time are "
             "assigned to the same clusters.",
             f"- {confidence}",

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import check_writable, read_json, sha256
-from rstc.io.columns import to_text_list
+from rstc.io.columns import TextColumn, to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment
 from rstc.representation.padding import MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
 from rstc.results.naming import are_names, fill_names
@@ -48,8 +48,8 @@ class OnnxDescription:
         The token id that pads a batch.
     class_distribution : list of float
         The estimated share of each cluster.
-    text_column : str or None
-        The column of the input table that held the texts.
+    text_column : str, list of str or None
+        The column of the input table that held the texts, or several.
     names : list of str or None
         The name of each cluster; None in folders of version 0.1.0.
     versions : dict
@@ -65,7 +65,7 @@ class OnnxDescription:
     max_tokens: int
     pad: int
     class_distribution: list[float]
-    text_column: str | None
+    text_column: TextColumn | None
     versions: dict[str, str]
     files: dict[str, str]
     names: list[str] | None = None
@@ -88,8 +88,8 @@ class OnnxModel:
         The number of clusters.
     class_distribution_ : ndarray of shape (C,)
         The estimated share of each cluster.
-    text_column_ : str or None
-        The column of the input table that held the texts; None if they came as a list.
+    text_column_ : str, list of str or None
+        The column of the input table that held the texts, or several; None if they came as a list.
     cluster_names_ : list of str
         The name of each cluster.
     """
@@ -191,7 +191,7 @@ def read_description(folder: Path) -> OnnxDescription:
         and isinstance(shares, list)
         and len(shares) == content["n_clusters"]
         and all(isinstance(share, (int, float)) for share in shares)
-        and (column is None or isinstance(column, str))
+        and (column is None or to_text_column(column) is not None)
         and (names is None or are_names(names, content["n_clusters"]))
     )
     if not valid or not isinstance(files, dict):

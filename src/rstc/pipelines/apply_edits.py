@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +15,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.atomic import replace_folder
+from rstc.io.atomic import check_writable, replace_folder
 from rstc.io.columns import add_cluster_columns
 from rstc.io.predictions import NO_CLUSTER
 from rstc.persistence.model_description import read_description
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.edits import Edit
 from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, read_rows, write_clusters
 from rstc.runtime.progress import Listener, Progress
 
@@ -49,11 +51,31 @@ def apply_edits(folder: Path, listener: Listener | None = None) -> CorrectedRun:
     return files.run
 
 
+def apply_corrections(folder: Path, edits: Iterable[Edit], listener: Listener | None = None) -> CorrectedRun:
+    """Make corrections, and apply them with those that the run has; all of it or nothing.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    edits : iterable of dict
+        The corrections.
+    listener : callable, optional
+        Called with (stage, done, total).
+    """
+    files = _RunFiles.read(folder, Progress(listener))
+    for edit in edits:
+        files.run.correct(edit)
+    files.write()
+    return files.run
+
+
 def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) -> CorrectedRun:
     """Merge the most similar clusters of a run, corrections included, until `n_clusters` are left, and apply it.
 
-    Merges are logged as corrections and can be undone. A merged cluster keeps the number of its largest part, and the
-    name of that part if a user gave it; otherwise it is named by its keywords.
+    Merges are logged as corrections and can be undone. Numbers do not change: a merged cluster keeps the number of its
+    largest part, and those of its other parts are not used any more. It keeps the name of that part if a user gave it;
+    otherwise it is named by its keywords.
 
     Parameters
     ----------
@@ -79,6 +101,34 @@ def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) ->
     return files.run
 
 
+def switch_level(folder: Path, detail: str, listener: Listener | None = None) -> CorrectedRun:
+    """Make a level of detail of a run its clusters, corrections included, and apply it.
+
+    The merges and splits are logged as corrections and can be undone. An earlier switch is undone first, if nothing was
+    corrected since.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    detail : str
+        "coarse", "medium" or "fine".
+    listener : callable, optional
+        Called with (stage, done, total).
+    """
+    run = CorrectedRun.read(folder)
+    shown = {level.name: level for level in run.levels()}
+    if detail not in shown:
+        found = f"the levels {', '.join(shown)}" if shown else "one level only"
+        raise InputError(f"detail={detail!r} is not a level of {folder}, which has {found}")
+    if shown[detail].is_chosen:
+        raise InputError(f"{folder} already has the level {detail!r}")
+    files = _RunFiles.read(folder, Progress(listener))
+    files.run.switch_level(detail)
+    files.write()
+    return files.run
+
+
 @dataclass
 class _RunFiles:
     """A run with the folder of its original model and the rows of its input; the model is loaded when it is needed."""
@@ -93,6 +143,7 @@ class _RunFiles:
     def read(cls, folder: Path, progress: Progress) -> _RunFiles:
         run = CorrectedRun.read(folder)
         run.check_complete()
+        check_writable(folder)
         model_folder = folder / ORIGINAL_MODEL if (folder / ORIGINAL_MODEL).is_dir() else folder / MODEL
         read_description(model_folder)  # raises if it holds no model
         return cls(folder, run, model_folder, read_rows(folder, run.summary.input, run.points), progress)
@@ -119,7 +170,12 @@ class _RunFiles:
 
         run, folder, model, confidence = self.run, self.folder, self.model, self.run.points.confidence
         if not run.changed.any():  # renames at most: there is nothing to learn
-            model = replace(model, names=[run.state.names.get(cluster) for cluster in range(model.n_clusters)])
+            numbers, sentences = range(model.n_clusters), run.state.descriptions
+            model = replace(
+                model,
+                names=[run.state.names.get(cluster) for cluster in numbers],
+                descriptions=[sentences.get(cluster) for cluster in numbers] if sentences else model.descriptions,
+            )
         else:
             from rstc.pipelines.correct_model import correct_model
             from rstc.pseudo_labels.confidence_model import assess_confidence

@@ -11,10 +11,15 @@ import pandas as pd
 
 from rstc.config import Config
 from rstc.errors import InputError
-from rstc.io.atomic import check_writable
-from rstc.io.columns import extract_texts, find_text_column, to_text_list
-from rstc.io.formats import check_distinct_files, detect_format, open_table_writer, read_table
-from rstc.io.readers import STANDARD_INPUT
+from rstc.io.columns import extract_texts, find_text_columns, to_text_column, to_text_list
+from rstc.io.formats import (
+    STANDARD_OUTPUT,
+    check_distinct_files,
+    check_output,
+    detect_format,
+    open_table_writer,
+    read_table,
+)
 from rstc.representation.folder_checks import check_encoder_source
 from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, parse_view_specs
 from rstc.runtime.progress import Listener, Progress
@@ -96,9 +101,10 @@ def augment_file(
     out: Path,
     views: str,
     *,
-    text_column: str | None = None,
+    text_column: str | Sequence[str] | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    sheet: str | None = None,
     seed: int = 0,
     encoder: str | None = None,
     device: str = "auto",
@@ -111,13 +117,16 @@ def augment_file(
     path : str
         The file, or "-" for standard input.
     out : Path
-        The file to write: csv, tsv, jsonl or parquet, by its name.
+        The file to write, in the format of its name; plain text cannot hold columns.
     views : str
         A view specification.
-    text_column : str, optional
-        The column of texts; by default the only column that can be it.
+    text_column : str or sequence of str, optional
+        The column of texts, or several whose texts are joined by line breaks; by default the only column that can be
+        it.
     format, encoding : str
         Format (by default by the name of the file) and encoding of the file that is read.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first one.
     seed : int
         Seed of the augmentation.
     encoder : str, optional
@@ -137,12 +146,12 @@ def augment_file(
         raise _no_text_error(views)
     check_encoder_source(encoder)
     in_format, out_format = detect_format(path, format), detect_format(str(out))
-    if str(out) == STANDARD_INPUT or out_format == "txt":
-        raise InputError(f"{out} cannot hold columns; write csv, tsv, jsonl or parquet")
-    check_writable(out)
+    if str(out) == STANDARD_OUTPUT or out_format in ("txt", "txt.gz"):
+        raise InputError(f"{out} cannot hold columns; write csv, tsv, json, jsonl, parquet or xlsx")
+    check_output(out, out_format)
     check_distinct_files(path, out)
-    table = read_table(path, in_format, encoding)
-    column = find_text_column(table, text_column)
+    table = read_table(path, in_format, encoding, sheet)
+    column = find_text_columns(table, to_text_column(text_column))
     for name in VIEW_COLUMNS:
         if name in table.columns:
             raise InputError(f"the input already has a column {name!r}; rename or remove it first")

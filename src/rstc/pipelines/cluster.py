@@ -1,4 +1,4 @@
-"""Cluster a file into a run folder, and update a run with more rows: read, validate, fit, write, draw the map.
+"""Cluster a file into a run folder: read, validate, fit, write, draw the map.
 
 Torch and scikit-learn take seconds to import. They are imported inside the functions, after the input was read and
 validated: whatever is wrong with an input or a setting is said before.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -20,14 +20,14 @@ import pandas as pd
 from rstc.config import Config, make_config
 from rstc.errors import InputError
 from rstc.io.atomic import replace_folder
-from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
-from rstc.io.csv_injection import SPREADSHEET_FORMATS
-from rstc.io.formats import SUFFIXES, detect_format, read_table
-from rstc.persistence.model_description import read_description
-from rstc.pipelines.inputs import Columns, RunInput, digest_rows, read_input
+from rstc.io.columns import to_text_column
+from rstc.io.formats import SUFFIXES, detect_format
+from rstc.pipelines.inputs import RunInput, digest_rows, read_input
 from rstc.report.html.render import write_page
 from rstc.representation.folder_checks import check_encoder_source
+from rstc.results.comparisons import ComparisonRequest, check_request, write_request
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.proposals import read_proposals
 from rstc.results.run_folder import (
     CHECKPOINTS,
     CLUSTERS,
@@ -37,24 +37,24 @@ from rstc.results.run_folder import (
     UnfinishedRun,
     check_target,
     is_unfinished,
-    read_rows,
     read_summary,
     read_unfinished,
     remove_run_leftovers,
     write_clusters,
+    write_embeddings,
     write_points,
     write_summary,
     write_unfinished,
 )
-from rstc.results.summary import Summary, UpdateSummary
-from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
+from rstc.results.summary import Summary
+from rstc.runtime.distributed import ProcessGroup, current_process_group
 from rstc.runtime.progress import Listener, Progress
 from rstc.runtime.signals import StopHandler
-from rstc.validation.fit_input import validate_fit_input, validate_new_texts
+from rstc.validation.fit_input import validate_fit_input
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
-    from rstc.pipelines.outputs import RunOrigin
+    from rstc.report.fitted_run import RunOrigin
 
 Command = dict[str, Any]  # what a run was requested with, as JSON values
 
@@ -64,17 +64,19 @@ def cluster_file(
     out: Path,
     n_clusters: int | str | tuple[int, int] = "auto",
     *,
-    text_column: str | None = None,
+    text_column: str | Sequence[str] | None = None,
     view_columns: tuple[str, str] | None = None,
     truth_column: str | None = None,
     label_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    sheet: str | None = None,
     preset: str = "default",
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
     guard_formulas: bool = False,
     keep_columns: bool = True,
+    comparisons: ComparisonRequest | None = None,
     overwrite: bool = False,
     resume: bool = True,
     cache: Path | None = None,
@@ -95,8 +97,9 @@ def cluster_file(
         The run folder.
     n_clusters : int, str or pair of int
         Number of clusters, "auto", or a range such as (10, 60) or "10-60".
-    text_column : str, optional
-        The column of texts; by default the only column that can be it.
+    text_column : str or sequence of str, optional
+        The column of texts, or several whose texts are joined by line breaks; by default the only column that can be
+        it.
     view_columns : pair of str, optional
         Two columns of augmented versions of the texts, which take the place of the setting `views`.
     truth_column : str, optional
@@ -105,6 +108,8 @@ def cluster_file(
         A column of given classes, empty where a text has none; each class becomes a cluster of that name.
     format, encoding : str
         Format (by default by the name of the file) and encoding of the file.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first one.
     preset : str
         Preset that settings without a value come from.
     settings : mapping, optional
@@ -115,6 +120,8 @@ def cluster_file(
         Whether to escape texts in clusters.<format> that a spreadsheet would evaluate as a formula.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the file.
+    comparisons : ComparisonRequest, optional
+        Columns of the file that the clusters are compared by at the end of the run.
     overwrite : bool
         Whether an earlier run in the folder may be replaced.
     resume : bool
@@ -143,7 +150,15 @@ def cluster_file(
     with progress.stage("read"):
         file_format = detect_format(path, format)
         run_input = read_input(
-            path, file_format, encoding, processes, text_column, view_columns, truth_column, label_column
+            path,
+            file_format,
+            encoding,
+            processes,
+            to_text_column(text_column),
+            view_columns,
+            truth_column,
+            label_column,
+            sheet,
         )
         validate_fit_input(
             run_input.texts,
@@ -153,16 +168,21 @@ def cluster_file(
             noise=config.noise,
             processes=processes,
         )
+        if comparisons is not None:
+            processes.run_on_first(lambda: check_request(_read_columns(run_input, comparisons), comparisons))
 
     def describe_command() -> Command:
         return _describe_command(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
 
     if processes.run_on_first(lambda: _can_be_completed(out, describe_command, overwrite, resume)):
-        return add_map_and_page(out, progress) if processes.is_first else None
+        if not processes.is_first:
+            return None
+        write_request(out, comparisons)
+        return add_map_and_page(out, progress)
     with progress.stage("load"):
         progress.advance(0, 0)
         from rstc.estimator import RSTC
-        from rstc.pipelines.outputs import RunOrigin
+        from rstc.report.fitted_run import RunOrigin
         from rstc.runtime.device import choose_device
         from rstc.training.checkpointing import CheckpointFolder
 
@@ -171,77 +191,16 @@ def cluster_file(
     checkpoints = CheckpointFolder(
         out / CHECKPOINTS, resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
     )
-    texts = pd.Series(run_input.texts, name=run_input.columns.text, dtype=object)  # the model keeps the column's name
+    column = run_input.columns.text
+    name = tuple(column) if isinstance(column, list) else column
+    texts = pd.Series(run_input.texts, name=name, dtype=object)  # the model keeps the names of its columns
     model.fit(texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache)
-    origin = RunOrigin(preset, seed, guard_formulas, resumed_at=checkpoints.resumed_at, keep_columns=keep_columns)
+    origin = RunOrigin(
+        preset, seed, guard_formulas, checkpoints.resumed_at, keep_columns=keep_columns, comparisons=comparisons
+    )
     if not write_results(out, run_input, model, origin, progress, processes, describe_command):
         return None
     return add_map_and_page(out, progress)
-
-
-def update_run(folder: Path, path: str, *, encoding: str = "utf-8", listener: Listener | None = None) -> Summary:
-    """Add the rows of a file to a run: training continues with them, and clusters keep their numbers.
-
-    The folder then holds the earlier rows followed by the new ones.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    path : str
-        The file with the new rows.
-    encoding : str
-        Encoding of the file.
-    listener : callable, optional
-        Called with (stage, done, total).
-
-    Returns
-    -------
-    Summary
-        The new summary; its field `update` compares the new rows with the earlier ones.
-    """
-    run = CorrectedRun.read(folder)
-    progress = Progress(listener)
-    if run.log.edits:
-        raise InputError(
-            f"{folder} holds corrections, merges included, which refer to its present rows: undo them with "
-            f"`rstc explore`, update the run, and correct it afterwards"
-        )
-    before = run.summary.input
-    with progress.stage("read"):
-        old = read_rows(folder, before, run.points)
-        new = read_table(path, detect_format(path), encoding)
-        find_text_column(new, before.text_column)  # raises if it is missing
-        check_reserved_columns(new.columns)
-        table = pd.concat([old, new], ignore_index=True)
-        if before.format in SPREADSHEET_FORMATS:
-            table = table.fillna("")
-    old_texts, new_texts = (extract_texts(rows, before.text_column) for rows in (old, new))
-    validate_new_texts(new_texts, read_description(folder / MODEL).config.get("class_contrast", True))
-    run_input = RunInput(
-        before.file,
-        before.format,
-        Columns(before.text_column, before.view_columns),
-        extract_texts(table, before.text_column),
-        views=None,
-        labels=None,
-        rows=range(len(table)),
-        n_rows=len(table),
-        read_tables=lambda: [table],
-    )
-    with progress.stage("load"):
-        progress.advance(0, 0)
-        from rstc.estimator import RSTC
-        from rstc.pipelines.outputs import RunOrigin
-
-        model = RSTC.load(folder / MODEL)
-    model.update(new_texts, old=old_texts, progress=listener)
-    update = UpdateSummary.from_json({"file": Path(path).name, "rows": len(new)} | model.drift_.to_dict())
-    origin = RunOrigin(
-        run.summary.preset, run.summary.seed, before.guard_formulas, update=update, keep_columns=before.keep_columns
-    )
-    write_results(folder, run_input, model, origin, progress, SINGLE_PROCESS)
-    return add_map_and_page(folder, progress)
 
 
 def write_results(
@@ -252,6 +211,7 @@ def write_results(
     progress: Progress,
     processes: ProcessGroup,
     describe_command: Callable[[], Command] | None = None,
+    write_more: Callable[[Path, Points], None] | None = None,
 ) -> bool:
     """Write the clusters, the summary and the model of a run, and what its map and its page are made from.
 
@@ -271,6 +231,8 @@ def write_results(
         The processes that share the run.
     describe_command : callable, optional
         Returns what the run was requested with; without it, only `rstc report` completes an interrupted run.
+    write_more : callable, optional
+        Called with the new folder and the points of the run, to write what only updated runs have.
 
     Returns
     -------
@@ -278,12 +240,13 @@ def write_results(
         Whether this process wrote the folder: the first one does.
     """
     from rstc.pipelines.outputs import (
-        build_summary,
         collect_columns,
         collect_output,
-        describe_clusters,
+        describe_levels,
         iter_clustered_tables,
+        summarise_run,
     )
+    from rstc.report.fitted_run import describe_clusters
 
     progress.seconds |= model.seconds_
     with progress.stage("describe"):
@@ -301,13 +264,24 @@ def write_results(
         )
         names = {entry.cluster: entry.name for entry in clusters}
         model.rename_clusters(names)
+    with progress.stage("levels"):
+        levels, fine = describe_levels(output, model, names, processes)
+        points = replace(points, fine=fine)
     with progress.stage("write"), replace_folder(out) as folder:
         tables = iter_clustered_tables(run_input, output, names)
         write_clusters(folder, tables, run_input.format, origin.guard_formulas)
         model.save(folder / MODEL)
-        write_unfinished(folder, UnfinishedRun(points, output.E, describe_command() if describe_command else None))
+        command = describe_command() if describe_command else None
+        write_unfinished(folder, UnfinishedRun(points, output.E, command))
+        write_request(folder, origin.comparisons)
+        if command:
+            origin = replace(origin, digest=command["rows"])
         seconds = progress.elapsed()
-        write_summary(folder, build_summary(run_input, output, model, clusters, origin, seconds, processes.size))
+        write_summary(
+            folder, summarise_run(run_input, output, model, clusters, origin, seconds, processes.size, levels)
+        )
+        if write_more:
+            write_more(folder, points)
     progress.announce(f"{CLUSTERS}{SUFFIXES[run_input.format]} written; drawing the map")
     return True
 
@@ -338,16 +312,26 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
         points = replace(unfinished.points, layout=layout, neighbours=find_text_neighbours(unfinished.E, layout))
     with progress.stage("write"):
         write_points(folder, points)
+        write_embeddings(folder, unfinished.E)
         # Written last but for the page, so that it holds the time spent on the map.
         summary, elapsed = read_summary(folder), progress.elapsed()
         seconds = {stage: spent for stage, spent in summary.seconds.items() if stage != "write"}
         seconds |= {stage: round(elapsed[stage], 2) for stage in ("map", "write")}
         summary = replace(summary, seconds=seconds)
         write_summary(folder, summary)
-        write_page(folder, CorrectedRun(summary, points))
+        write_page(folder, CorrectedRun(summary, points, proposals=read_proposals(folder)))
         shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # of a run from scratch that was interrupted
         (folder / UNFINISHED).unlink()
     return summary
+
+
+def _read_columns(run_input: RunInput, comparisons: ComparisonRequest) -> pd.DataFrame:
+    """Read the columns that are compared by, and the first rows of the others, without the texts."""
+    texts, compared = {run_input.columns.text, *(run_input.columns.views or ())}, {comparisons.time, *comparisons.by}
+    parts: list[pd.DataFrame] = []
+    for table in run_input.read_tables():
+        parts.append(table[[name for name in table.columns if name not in texts and (not parts or name in compared)]])
+    return pd.concat(parts, ignore_index=True)
 
 
 def _describe_command(

@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from rstc.io.predictions import NO_CLUSTER
 from rstc.numerics.hierarchy import build_tree, cut_tree
-from rstc.persistence.fitted_model import FittedModel, merge_network_clusters
-from rstc.representation.head_training import fit_head
-from rstc.representation.heads import NEVER_PREDICTED_LOGIT, ClusteringNetwork
+from rstc.persistence.fitted_model import FittedModel, merge_network_clusters, refit_network
+from rstc.persistence.refit import replace_clusters
 from rstc.representation.network import Network
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import ClusterState, Edit, common_label
-from rstc.runtime.device import fork_rng
 
 
 def find_merges(run: CorrectedRun, E: Tensor, n_clusters: int) -> list[Edit]:
@@ -28,17 +24,19 @@ def find_merges(run: CorrectedRun, E: Tensor, n_clusters: int) -> list[Edit]:
     clusters, labels, sizes = np.unique(run.clusters[rows], return_inverse=True, return_counts=True)
     U = np.asarray(normalize(E.numpy()[rows]), dtype=np.float32)
     groups = cut_tree(build_tree(U, labels, len(clusters)), n_clusters)
-    original_names = {entry.cluster: entry.name for entry in run.summary.clusters}
     edits: list[Edit] = []
+    corrected, renamed = run.clusters.copy(), []
     for group in range(n_clusters):
         parts = np.flatnonzero(groups == group)
         parts = parts[np.argsort(-sizes[parts], kind="stable")]
         into, *others = (int(cluster) for cluster in clusters[parts])
-        edits += [{"do": "merge", "cluster": cluster, "into": into} for cluster in others]
-        named_by_user = run.state.names[into] != original_names.get(into)
-        name = run.suggest_name(rows[np.isin(labels, parts)]) if others and not named_by_user else None
-        if name:
-            edits.append({"do": "rename", "cluster": into, "name": name})
+        corrected[np.isin(corrected, others)] = into
+        edits += [{"do": "merge", "cluster": cluster, "into": into, "name": None} for cluster in others]
+        if others and not run.has_given_name(into):
+            renamed.append(into)
+    for into, name in zip(renamed, run.suggest_names(corrected, renamed), strict=True):
+        last = max(i for i, edit in enumerate(edits) if edit["into"] == into)
+        edits[last] = {**edits[last], "name": name}
     return edits
 
 
@@ -47,19 +45,13 @@ def correct_model(model: FittedModel, E: Tensor, run: CorrectedRun) -> FittedMod
 
     Clusters that hold no text any more keep their number and are never predicted.
     """
-    n_clusters, clustered = run.state.next_cluster, run.clusters != NO_CLUSTER
-    labels = run.clusters[clustered]
-    counts = np.bincount(labels, minlength=n_clusters)
-    U = np.asarray(normalize(E.numpy()), dtype=np.float32)
     classes = None if model.classes is None else correct_classes(model.classes, run.state)
-    return model.with_clusters(
-        _correct_network(model.network, E, run, model.config.dropout),
-        counts / counts.sum(),
-        build_tree(U[clustered], labels, n_clusters),
-        classes,
-        [run.state.names.get(cluster) for cluster in range(n_clusters)],
-        model.confidence_model and model.confidence_model.refit_clusters(U[clustered], labels),
-    )
+    n_clusters = run.state.next_cluster
+    names = [run.state.names.get(cluster) for cluster in range(n_clusters)]
+    described = run.state.descriptions
+    descriptions = [described.get(cluster) for cluster in range(n_clusters)] if described else None
+    network = _correct_network(model.network, E, run, model.config.dropout)
+    return replace_clusters(model, network, E, run.clusters, classes, names, descriptions)
 
 
 def correct_classes(classes: Sequence[Any], state: ClusterState) -> list[Any]:
@@ -85,19 +77,5 @@ def _correct_network(network: Network, E: Tensor, run: CorrectedRun, dropout: fl
     groups[original] = corrected
     outliers_moved = (run.clusters[~was_clustered] != NO_CLUSTER).any()
     if outliers_moved or (groups[original] != corrected).any() or (groups < 0).any():
-        return _refit_head(network, E, run.clusters, run.state.next_cluster, dropout)
+        return refit_network(network, E, run.clusters, run.state.next_cluster, dropout)
     return merge_network_clusters(network, groups, run.state.next_cluster)
-
-
-def _refit_head(network: Network, E: Tensor, clusters: NDArray[np.int64], n_clusters: int, dropout: float) -> Network:
-    """Return a network with a new clustering head, fitted to clusters (N,) of embeddings (N, D) other than noise."""
-    rows = np.flatnonzero(clusters != NO_CLUSTER)
-    with fork_rng(network.encoder.device, 0):
-        head = ClusteringNetwork(E.shape[1], n_clusters, dropout).to(network.encoder.device)
-        labels = torch.from_numpy(clusters[rows])
-        fit_head(head, E[torch.from_numpy(rows)], labels, np.random.default_rng(0))
-    last, empty = head[-1], np.setdiff1d(np.arange(n_clusters), clusters[rows])
-    assert isinstance(last, torch.nn.Linear)
-    with torch.no_grad():
-        last.weight[empty], last.bias[empty] = 0.0, NEVER_PREDICTED_LOGIT
-    return Network(network.encoder, head, network.projector).eval()

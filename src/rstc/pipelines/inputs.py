@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from rstc.errors import InputError
-from rstc.io.columns import check_reserved_columns, extract_texts, find_text_column
+from rstc.io.columns import TextColumn, check_reserved_columns, extract_texts, find_text_column, find_text_columns
 from rstc.io.formats import iter_tables, read_table
-from rstc.io.readers import STANDARD_INPUT
+from rstc.io.text_files import STANDARD_INPUT
 from rstc.runtime.distributed import ProcessGroup, row_range
 
 Texts = list[str | None]  # None where a row holds no text
@@ -24,15 +24,15 @@ class Columns:
 
     Attributes
     ----------
-    text : str
-        The column of texts.
+    text : str or list of str
+        The column of texts, or several whose texts are joined.
     views : sequence of str or None
         The two columns of augmented versions of the texts.
     labels : str or None
         The column of given classes.
     """
 
-    text: str
+    text: TextColumn
     views: Sequence[str] | None
     labels: str | None = None
 
@@ -61,6 +61,8 @@ class RunInput:
         Number of rows of the file.
     read_tables : callable
         Read all rows of the file again, in chunks.
+    sheet : str or None
+        The sheet that was requested of a workbook.
     """
 
     file: str
@@ -72,6 +74,7 @@ class RunInput:
     rows: range
     n_rows: int
     read_tables: Callable[[], Iterable[pd.DataFrame]]
+    sheet: str | None = None
 
 
 def read_input(
@@ -79,10 +82,11 @@ def read_input(
     format: str,
     encoding: str,
     processes: ProcessGroup,
-    text_column: str | None = None,
+    text_column: TextColumn | None = None,
     view_columns: tuple[str, str] | None = None,
     truth_column: str | None = None,
     label_column: str | None = None,
+    sheet: str | None = None,
 ) -> RunInput:
     """Read a file, or the share of it that this process has.
 
@@ -94,14 +98,16 @@ def read_input(
         Format and encoding of the file.
     processes : ProcessGroup
         The processes that share the run.
-    text_column : str, optional
-        The column of texts; by default the only column that can be it.
+    text_column : str or list of str, optional
+        The column of texts, or several that are joined; by default the only column that can be it.
     view_columns : pair of str, optional
         Two columns of augmented versions of the texts.
     truth_column : str, optional
         A column of true classes; it has to exist, and is not used.
     label_column : str, optional
         A column of given classes, empty where a text has none.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first one.
 
     Returns
     -------
@@ -112,24 +118,24 @@ def read_input(
     def find_columns(table: pd.DataFrame) -> Columns:
         names = (*(view_columns or ()), truth_column, label_column)
         others = [find_text_column(table, name) for name in names if name]
-        columns = Columns(find_text_column(table, text_column, other_columns=others), view_columns, label_column)
+        columns = Columns(find_text_columns(table, text_column, other_columns=others), view_columns, label_column)
         check_reserved_columns(table.columns)
         return columns
 
     if processes.is_single:
-        table = read_table(path, format, encoding)
+        table = read_table(path, format, encoding, sheet)
         columns = find_columns(table)
         texts, views = _extract_texts_and_views(table, columns)
         labels = extract_texts(table, label_column) if label_column else None
         n_rows = len(table)
-        return RunInput(file, format, columns, texts, views, labels, range(n_rows), n_rows, lambda: [table])
+        return RunInput(file, format, columns, texts, views, labels, range(n_rows), n_rows, lambda: [table], sheet)
     if label_column:
         raise InputError(f"partial labels need all texts in one process, got {processes.size} processes")
     if path == STANDARD_INPUT:
         raise InputError("several processes cannot share standard input; give the name of a file")
 
     def scan() -> tuple[Columns, int]:
-        chunks = iter_tables(path, format, encoding)
+        chunks = iter_tables(path, format, encoding, sheet=sheet)
         first = next(chunks, None)
         if first is None or first.empty:
             raise InputError(f"{path} holds no rows")
@@ -140,7 +146,7 @@ def read_input(
     texts, views = [], ([], []) if view_columns else None
 
     def read_share() -> None:
-        for chunk in _select_rows(iter_tables(path, format, encoding), rows):
+        for chunk in _select_rows(iter_tables(path, format, encoding, sheet=sheet), rows):
             chunk_texts, chunk_views = _extract_texts_and_views(chunk, columns)
             texts.extend(chunk_texts)
             if views and chunk_views:
@@ -148,15 +154,22 @@ def read_input(
                     view.extend(chunk_view)
 
     processes.run_on_all(read_share)
-    return RunInput(
-        file, format, columns, texts, views, None, rows, n_rows, lambda: iter_tables(path, format, encoding)
-    )
+
+    def read_tables() -> Iterator[pd.DataFrame]:
+        return iter_tables(path, format, encoding, sheet=sheet)
+
+    return RunInput(file, format, columns, texts, views, None, rows, n_rows, read_tables, sheet)
 
 
 def digest_rows(run_input: RunInput) -> str:
     """Return the sha256 of all rows of the file, with all their columns, in hexadecimal."""
+    return digest_tables(run_input.read_tables())
+
+
+def digest_tables(tables: Iterable[pd.DataFrame]) -> str:
+    """Return the sha256 of the rows of tables, with all their columns, in hexadecimal."""
     digest = hashlib.sha256()
-    for number, table in enumerate(run_input.read_tables()):
+    for number, table in enumerate(tables):
         digest.update(table.to_csv(index=False, header=number == 0).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 

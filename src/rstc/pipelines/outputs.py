@@ -1,10 +1,8 @@
-"""Collect and describe what a run found: the clusters of all rows, the texts that are shown, the summary."""
+"""Collect what a run on a file found: the clusters of all rows, the texts that are shown, the summary."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -12,80 +10,18 @@ import torch
 from numpy.typing import NDArray
 
 from rstc.estimator import RSTC
-from rstc.io.columns import add_predictions, extract_texts
+from rstc.io.columns import add_predictions, extract_texts, list_text_columns
 from rstc.io.predictions import NO_CLUSTER
 from rstc.pipelines.inputs import RunInput
-from rstc.results.describe import describe
+from rstc.pseudo_labels.cluster_count import COARSE, MEDIUM
+from rstc.report.fitted_run import MAX_SHOWN, RunOrigin, RunOutput, build_summary
 from rstc.results.kept_columns import make_storable
-from rstc.results.naming import name_by_keywords
-from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
-from rstc.results.summary import (
-    ClusterEntry,
-    InputInfo,
-    OutlierSummary,
-    Summary,
-    UpdateSummary,
-    build_cluster_entry,
-)
+from rstc.results.levels import Level, build_levels
+from rstc.results.summary import ClusterEntry, InputInfo, Summary
 from rstc.runtime.distributed import ProcessGroup
-from rstc.runtime.environment import package_versions
 from rstc.validation.texts import NonEmptyTexts
 
-MAX_SHOWN = 100_000  # texts on the page: a browser does not open more, and no process has to hold the texts of all
 MIN_SHOWN_PER_CLUSTER = 5  # texts of each cluster that each process contributes
-
-
-@dataclass(frozen=True)
-class RunOutput:
-    """The clusters of all rows of the input, and the texts that are shown.
-
-    Attributes
-    ----------
-    clusters : array of int, shape (n_rows,)
-        The cluster of each row, `NO_CLUSTER` where it has none.
-    confidence : array of float, shape (n_rows,)
-        Confidence of each row.
-    shown : array of int, shape (N,)
-        The rows that are shown, in order: all that hold a text, or a sample of them.
-    texts : list of str
-        The texts of these rows.
-    E : array of float, shape (N, D)
-        The embeddings of these rows.
-    """
-
-    clusters: NDArray[np.int64]
-    confidence: NDArray[np.float32]
-    shown: NDArray[np.int64]
-    texts: list[str]
-    E: NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class RunOrigin:
-    """How a run was made: what neither its input nor its model records.
-
-    Attributes
-    ----------
-    preset : str
-        Name of the preset.
-    seed : int or None
-        Seed of the run.
-    guard_formulas : bool
-        Whether clusters.<format> is guarded against spreadsheet formulas.
-    resumed_at : int or None
-        The step at which the run was resumed from a checkpoint.
-    update : UpdateSummary or None
-        The rows that were added to an earlier run.
-    keep_columns : bool
-        Whether points.parquet and the page hold the other columns of the input.
-    """
-
-    preset: str
-    seed: int | None
-    guard_formulas: bool
-    resumed_at: int | None = None
-    update: UpdateSummary | None = None
-    keep_columns: bool = True
 
 
 def collect_output(run_input: RunInput, model: RSTC, processes: ProcessGroup) -> RunOutput | None:
@@ -132,41 +68,39 @@ def _choose_shown(labels: NDArray[np.int64], n_texts: int, processes: ProcessGro
     return np.flatnonzero(is_shown)
 
 
-def describe_clusters(output: RunOutput, model: RSTC) -> list[ClusterEntry]:
-    """Describe and name the clusters that a run found.
+def describe_levels(
+    output: RunOutput, model: RSTC, names: Mapping[int, str], processes: ProcessGroup
+) -> tuple[list[Level], NDArray[np.int64] | None]:
+    """Describe the levels of detail of a run.
 
     Parameters
     ----------
     output : RunOutput
-        The clusters of all rows; quotes and keywords are of the texts that are shown.
+        The clusters of all rows.
     model : RSTC
         The fitted model.
+    names : mapping
+        Name of each cluster.
+    processes : ProcessGroup
+        The processes that share the run; of several, each model knows the labels of its own texts only.
 
     Returns
     -------
-    list of ClusterEntry
-        The clusters that hold a text, by number.
+    levels : list of Level
+        From coarse to fine.
+    fine : array of int, shape (N,), or None
+        Group of each shown text in the finest level, if that is finer than the clusters.
     """
-    labels, confidence = output.clusters[output.shown], output.confidence[output.shown]
-    descriptions = describe(output.texts, labels, confidence, output.E)
-    names = name_by_keywords(descriptions, model.given_names)
-    stability = model.reliability_.measure_stability() if model.reliability_ else {}
-    sizes = np.bincount(output.clusters[output.clusters != NO_CLUSTER], minlength=model.n_clusters_).tolist()
-    return [
-        build_cluster_entry(
-            replace(description, size=sizes[description.cluster]),
-            output.texts,
-            name=name,
-            n_texts=model.n_texts_,
-            label=model.classes_[description.cluster] if model.classes_ else None,
-            estimated_share=float(model.class_distribution_[description.cluster]),
-            reliability=rate_cluster(stability.get(description.cluster), sizes[description.cluster]),
-        )
-        for description, name in zip(descriptions, names, strict=True)
-    ]
+    levels = model.level_labels
+    labels, clusters = levels.labels, output.clusters
+    if not processes.is_single:
+        if levels.chosen != MEDIUM:
+            return [], None
+        labels = {COARSE: np.where(clusters == NO_CLUSTER, NO_CLUSTER, levels.groups[clusters]), MEDIUM: clusters}
+    return build_levels(labels, levels.chosen, output.texts, output.shown, names)
 
 
-def build_summary(
+def summarise_run(
     run_input: RunInput,
     output: RunOutput,
     model: RSTC,
@@ -174,8 +108,9 @@ def build_summary(
     origin: RunOrigin,
     seconds: Mapping[str, float],
     n_processes: int,
+    levels: list[Level],
 ) -> Summary:
-    """Build the summary of a run.
+    """Build the summary of a run on a file.
 
     Parameters
     ----------
@@ -193,93 +128,51 @@ def build_summary(
         Seconds of each stage.
     n_processes : int
         Number of processes that shared the run.
+    levels : list of Level
+        The levels of detail, from `describe_levels`.
 
     Returns
     -------
     Summary
     """
-    encoder = model.network_.encoder
-    return Summary(
-        input=InputInfo(
-            file=run_input.file,
-            format=run_input.format,
-            view_columns=run_input.columns.views,
-            guard_formulas=origin.guard_formulas,
-            keep_columns=origin.keep_columns,
-            text_column=run_input.columns.text,
-            n_rows=run_input.n_rows,
-            n_texts=model.n_texts_,
-            n_missing=run_input.n_rows - model.n_texts_,
-            n_trained=model.n_trained_,
-            n_shown=len(output.texts),
-            n_processes=n_processes,
-        ),
-        n_clusters=model.n_clusters_,
-        n_clusters_search=model.n_clusters_search_,
-        clusters=clusters,
-        outliers=_summarise_outliers(model, output.clusters[output.shown]),
-        class_distribution=model.class_distribution_.tolist(),
-        hierarchy=[[int(a), int(b), round(d, 4), int(n)] for a, b, d, n in model.hierarchy_.tolist()],
-        n_iter=model.n_iter_,
-        converged=model.converged_,
-        history=model.history_,
-        losses=[[None if loss is None else round(loss, 4) for loss in pair] for pair in model.losses_],
-        preset=origin.preset,
-        seed=origin.seed,
-        resumed_at=origin.resumed_at,
-        update=origin.update,
-        settings=model.config_.to_dict(),
-        device=str(encoder.device),
-        precision=str(encoder.precision).removeprefix("torch."),
-        versions=package_versions(),
-        created=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        seconds={stage: round(spent, 2) for stage, spent in seconds.items()},
-        reliability=_assess_run(output, model, clusters),
+    input_info = InputInfo(
+        file=run_input.file,
+        format=run_input.format,
+        view_columns=run_input.columns.views,
+        guard_formulas=origin.guard_formulas,
+        keep_columns=origin.keep_columns,
+        sheet=run_input.sheet,
+        text_column=run_input.columns.text,
+        n_rows=run_input.n_rows,
+        n_texts=model.n_texts_,
+        n_missing=run_input.n_rows - model.n_texts_,
+        n_trained=model.n_trained_,
+        n_shown=len(output.texts),
+        n_processes=n_processes,
+        digest=origin.digest,
     )
-
-
-def _assess_run(output: RunOutput, model: RSTC, clusters: list[ClusterEntry]) -> RunReliability | None:
-    """Assess how far a run can be trusted; None if the model was fitted without repeats."""
-    if model.reliability_ is None:
-        return None
-    return build_run_reliability(
-        model.reliability_.structure,
-        output.confidence[output.clusters != NO_CLUSTER],
-        [entry.reliability for entry in clusters if entry.reliability],
-        max((entry.share for entry in clusters), default=0.0),
-        model.reliability_.repeats.n_repeats,
-    )
-
-
-def _summarise_outliers(model: RSTC, labels: NDArray[np.int64]) -> OutlierSummary | None:
-    """Count the outliers; None if the model does not detect them."""
-    if model.outlier_detector_ is None:
-        return None
-    return OutlierSummary(
-        requested=model.config_.noise,
-        n_texts=int((labels == NO_CLUSTER).sum()),
-        expected_left=round(model.outlier_detector_.expected_outlier_share, 4),
-    )
+    return build_summary(input_info, output, model, clusters, origin, seconds, levels)
 
 
 def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> tuple[pd.DataFrame, int]:
-    """Collect the columns of the shown rows, without those that hold the texts and their augmented versions.
+    """Collect the columns of the shown rows, without a column of texts and columns of their augmented versions.
 
     Returns
     -------
     columns : DataFrame
         One row for each shown text.
     text_position : int
-        The number of columns that stand before the texts.
+        The number of columns that stand before the texts; texts that are joined stand before the first of their parts.
     """
-    text, views = run_input.columns.text, set(run_input.columns.views or ())
+    texts = list_text_columns(run_input.columns.text)
+    left_out = {*(texts if len(texts) == 1 else ()), *(run_input.columns.views or ())}  # the parts of joined texts stay
     parts, start = [], 0
     before: list[str] = []
     for table in run_input.read_tables():
         rows = shown[np.searchsorted(shown, start) : np.searchsorted(shown, start + len(table))] - start
-        parts.append(table.iloc[rows].drop(columns=[text, *views], errors="ignore"))
-        if not before and text in table.columns:
-            before = [str(name) for name in table.columns[: table.columns.get_loc(text)]]
+        parts.append(table.iloc[rows].drop(columns=list(left_out), errors="ignore"))
+        if not before and texts[0] in table.columns:
+            before = [str(name) for name in table.columns[: table.columns.get_loc(texts[0])]]
         start += len(table)
     columns = make_storable(pd.concat(parts, ignore_index=True))
     return columns, sum(name in before for name in columns.columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,25 @@ import pandas as pd
 
 from rstc.errors import InputError
 from rstc.io.atomic import check_writable
-from rstc.io.columns import TEXT_COLUMN, add_predictions, extract_texts, find_text_column
-from rstc.io.formats import check_distinct_files, detect_format, has_known_format, iter_tables, open_table_writer
-from rstc.io.readers import STANDARD_INPUT
+from rstc.io.columns import (
+    TEXT_COLUMN,
+    TextColumn,
+    add_predictions,
+    extract_texts,
+    find_text_columns,
+    has_text_column,
+    to_text_column,
+)
+from rstc.io.formats import (
+    STANDARD_OUTPUT,
+    check_distinct_files,
+    check_output,
+    detect_format,
+    has_known_format,
+    iter_tables,
+    open_table_writer,
+    stream_format,
+)
 from rstc.io.remote import exists, glob_files, is_url, join_path, modified_time, open_file, put_file
 from rstc.pipelines.saved_model import identify_model, load_any_model
 from rstc.runtime.progress import Listener
@@ -35,9 +51,10 @@ def predict_file(
     path: str,
     out: Path,
     *,
-    text_column: str | None = None,
+    text_column: str | Sequence[str] | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    sheet: str | None = None,
     device: str = "auto",
     guard_formulas: bool = False,
     listener: Listener | None = None,
@@ -51,13 +68,17 @@ def predict_file(
     path : str
         The file to predict; "-" for standard input.
     out : Path
-        The file to write; its format is that of its suffix.
-    text_column : str, optional
-        The column that holds the texts; by default the one of the model's training data, if the file has it.
+        The file to write; its format is that of its suffix. "-" for standard output, which is written in the format of
+        the input if that is text, uncompressed, and else as csv.
+    text_column : str or sequence of str, optional
+        The column that holds the texts, or several whose texts are joined by line breaks; by default that of the
+        model's training data, if the file has it.
     format : str, optional
         The format of the input; by default that of its suffix.
     encoding : str, default="utf-8"
         Encoding of a text file.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first one.
     device : str, default="auto"
         Device to compute on.
     guard_formulas : bool, default=False
@@ -70,21 +91,18 @@ def predict_file(
     n_rows, n_texts : int
         Rows that were written, and how many of them hold a text.
     """
-    if str(out) == STANDARD_INPUT:
-        raise InputError("the output needs the name of a file")
-    source_format, target_format = detect_format(path, format), detect_format(str(out))
-    if target_format == "txt" != source_format:
+    source_format = detect_format(path, format)
+    target_format = stream_format(source_format) if str(out) == STANDARD_OUTPUT else detect_format(str(out))
+    if _is_plain_text(target_format) and not _is_plain_text(source_format):
         raise InputError(f"{out} is plain text, which has no columns; write {source_format} instead")
-    check_writable(out)
-    if out.is_dir():
-        raise InputError(f"{out} is a folder; give the name of a file")
-    tables = iter_tables(path, source_format, encoding)
+    check_output(out, target_format)
+    tables = iter_tables(path, source_format, encoding, sheet=sheet)
     first = next(tables, None)
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
     check_distinct_files(path, out)
     training_column = identify_model(folder).text_column  # raises if it is no model
-    column = find_text_column(first, text_column or _choose_column(training_column, first))
+    column = find_text_columns(first, to_text_column(text_column) or _choose_column(training_column, first))
     tables = itertools.chain([first], tables)
     if listener:
         listener("load", 0, 0)
@@ -138,8 +156,9 @@ def predict_files(
     pattern: str,
     out: str,
     *,
-    text_column: str | None = None,
+    text_column: str | Sequence[str] | None = None,
     encoding: str = "utf-8",
+    sheet: str | None = None,
     device: str = "auto",
     guard_formulas: bool = False,
     engine: Engine | None = None,
@@ -158,8 +177,8 @@ def predict_files(
         A path or URL with ``*``, ``**`` or ``?`` in it, or a folder.
     out : str
         A folder or its URL.
-    text_column, encoding, device, guard_formulas
-        As in `predict_file`.
+    text_column, encoding, sheet, device, guard_formulas
+        As in `predict_file`; a sheet is that of all workbooks among the files.
     engine : callable, optional
         Runs the tasks; by default this process, one after the other. `rstc.pipelines.predict_ray.ray_engine` makes one
         for Ray.
@@ -172,13 +191,16 @@ def predict_files(
         If `out` holds predictions of another model, or, at the end, if some files could not be predicted.
     """
     checksum = identify_model(folder).checksum
-    info = {"model": checksum, "text_column": text_column, "encoding": encoding}
+    column = to_text_column(text_column)
+    info = {"model": checksum, "text_column": column, "encoding": encoding}
     if guard_formulas:
         info["guard_formulas"] = "yes"
+    if sheet is not None:
+        info["sheet"] = sheet
     tasks = _find_tasks(pattern, out)
     _write_info(out, info)
     pending = [task for task in tasks if not _is_done(task)]
-    predictor = FilePredictor(str(folder.absolute()), text_column, encoding, device, guard_formulas)
+    predictor = FilePredictor(str(folder.absolute()), column, encoding, device, guard_formulas, sheet)
     n_rows = n_texts = 0
     errors = []
     if listener and pending:
@@ -203,15 +225,16 @@ class FilePredictor:
     ----------
     model : str
         Folder of the model.
-    text_column, encoding, device, guard_formulas
-        As in `predict_file`.
+    text_column, encoding, device, guard_formulas, sheet
+        As in `predict_files`.
     """
 
     model: str
-    text_column: str | None
+    text_column: TextColumn | None
     encoding: str
     device: str
     guard_formulas: bool = False
+    sheet: str | None = None
 
     def load(self) -> Callable[[FileTask], FileResult]:
         """Load the model and return a function that runs a task with it."""
@@ -221,10 +244,11 @@ class FilePredictor:
         """Predict a file; an error of the file is returned, not raised, so that the other files are still predicted."""
         format = detect_format(task.source)
         try:
-            tables = iter_tables(task.source, format, self.encoding)
-            first = next(tables, pd.DataFrame({self.text_column or TEXT_COLUMN: []}))
+            tables = iter_tables(task.source, format, self.encoding, sheet=self.sheet if format == "xlsx" else None)
+            column = self.text_column or TEXT_COLUMN
+            first = next(tables, pd.DataFrame(columns=[column] if isinstance(column, str) else column))
             requested = self.text_column or _choose_column(model.text_column_, first)
-            column = find_text_column(first, requested) if len(first) else requested or ""
+            column = find_text_columns(first, requested) if len(first) else requested or ""
             tables = itertools.chain([first], tables)
             if not is_url(task.target):
                 target = Path(task.target)
@@ -248,7 +272,7 @@ def _run_in_process(predictor: FilePredictor, tasks: list[FileTask]) -> Iterator
 def _write_predictions(
     model: RSTC | OnnxModel,
     tables: Iterable[pd.DataFrame],
-    column: str,
+    column: TextColumn,
     out: Path,
     format: str,
     guard_formulas: bool,
@@ -269,9 +293,14 @@ def _write_predictions(
     return n_rows, n_texts
 
 
-def _choose_column(training_column: str | None, table: pd.DataFrame) -> str | None:
-    """Return the text column of the training data, if a table has it."""
-    return training_column if training_column in table.columns else None
+def _choose_column(training_column: TextColumn | None, table: pd.DataFrame) -> TextColumn | None:
+    """Return the text column of the training data, or the columns, if a table has them."""
+    return training_column if training_column and has_text_column(table, training_column) else None
+
+
+def _is_plain_text(format: str) -> bool:
+    """Return whether a format has lines and no columns."""
+    return format.removesuffix(".gz") == "txt"
 
 
 def _find_tasks(pattern: str, out: str) -> list[FileTask]:
@@ -288,7 +317,7 @@ def _is_done(task: FileTask) -> bool:
     return exists(task.target) and modified_time(task.target) >= modified_time(task.source)
 
 
-def _write_info(out: str, info: Mapping[str, str | None]) -> None:
+def _write_info(out: str, info: Mapping[str, TextColumn | None]) -> None:
     """Record the model and the settings in a folder of predictions; refuse a folder that records others."""
     path = join_path(out, PREDICTIONS_INFO)
     if exists(path):

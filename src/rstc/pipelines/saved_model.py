@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rstc.errors import InputError
 from rstc.io.atomic import sha256
 from rstc.io.batches import extend_schema, predict_batch_with
+from rstc.io.columns import TextColumn, to_text_column
 from rstc.persistence import model_description, onnx_model
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.onnx_model import OnnxModel, is_exported
@@ -36,8 +38,9 @@ class SavedModel:
     folder : str or Path
         A run, a saved model or an exported model, which workers on other machines need under the same path; or the name
         of a model on the hub, OWNER/MODEL.
-    text_column : str, optional
-        The column that holds the texts; by default the one that the model was trained on, or the only one.
+    text_column : str or sequence of str, optional
+        The column that holds the texts, or several whose texts are joined by line breaks; by default that of the
+        model's training data, or the only one.
     device : str, default="auto"
         Where a worker computes; an exported model computes on the CPU.
 
@@ -52,12 +55,14 @@ class SavedModel:
     >>> model.predict_batch(table)  # doctest: +SKIP
     """
 
-    def __init__(self, folder: str | Path, text_column: str | None = None, device: str = "auto") -> None:
+    def __init__(
+        self, folder: str | Path, text_column: str | Sequence[str] | None = None, device: str = "auto"
+    ) -> None:
         # A worker may have another working directory.
         self.folder = str(Path(folder).absolute() if Path(folder).exists() else folder)
         identity = identify_model(_resolve(self.folder))
         self.checksum, self._names = identity.checksum, identity.names
-        self.text_column = text_column or identity.text_column
+        self.text_column = to_text_column(text_column) or identity.text_column
         self.device = device
 
     def __repr__(self) -> str:
@@ -105,7 +110,7 @@ class ModelIdentity(NamedTuple):
     """What a model folder says of itself without its network: its checksum, its text column, its clusters' names."""
 
     checksum: str
-    text_column: str | None
+    text_column: TextColumn | None
     names: list[str]
 
 
@@ -115,14 +120,14 @@ def identify_model(folder: Path) -> ModelIdentity:
         exported = onnx_model.read_description(folder)
         return ModelIdentity(
             sha256(folder / onnx_model.DESCRIPTION),
-            exported.text_column,
+            to_text_column(exported.text_column),
             fill_names(exported.names, exported.n_clusters),
         )
     description = model_description.read_description(resolve_folder(find_model(folder)))
     column, names = (description.facts.get(name) for name in ("text_column", "names"))
     return ModelIdentity(
         description.checksum,
-        column if isinstance(column, str) else None,
+        to_text_column(column),
         fill_names(names if are_names(names, description.n_clusters) else None, description.n_clusters),
     )
 

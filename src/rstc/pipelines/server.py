@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
+from dataclasses import asdict
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -21,6 +23,7 @@ from rstc.pipelines.edit_session import EditSession
 LOOPBACK = "127.0.0.1"
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 HTTP_PORT = 80  # browsers leave it out of the Host header
+MAX_LENGTH_DIGITS = 20  # of the header Content-Length
 MAX_BODY_BYTES = 8 * 2**20  # enough for the row numbers of some hundred thousand texts
 REQUEST_TIMEOUT = 30  # seconds
 
@@ -49,6 +52,11 @@ class ExploreServer(ThreadingHTTPServer):
         except OSError as problem:
             raise InputError(f"the server cannot listen on {host}:{port}: {problem.strerror}") from problem
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore that a browser closed its connection, for example because a tab was closed; show other errors."""
+        if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)
+
     @property
     def hosts(self) -> set[str]:
         """The Host headers that requests to this server may have."""
@@ -74,27 +82,33 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, self.server.session.page(), "text/html; charset=utf-8")
         elif resource == "edits" and self._has_token():
             self._send_json(HTTPStatus.OK, self.server.session.state())
+        elif resource == "apply" and self._has_token():
+            self._send_json(HTTPStatus.OK, asdict(self.server.session.apply_progress))
         else:
             self._send_problem(HTTPStatus.NOT_FOUND, "there is no such page")
 
     def do_POST(self) -> None:
         self.close_connection = True  # the unread body of a refused request must not be read as the next request
-        if self._requested_resource() != "edits" or not self._has_token():
+        resource = self._requested_resource()
+        if resource not in ("edits", "apply") or not self._has_token():
             return self._send_problem(HTTPStatus.NOT_FOUND, "there is no such page")
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+        if not (length.isascii() and length.isdecimal()):
+            return self._send_problem(HTTPStatus.BAD_REQUEST, "the request does not say how long it is")
+        if len(length) > MAX_LENGTH_DIGITS or int(length) > MAX_BODY_BYTES:
             return self._send_problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
         try:
-            edit = json.loads(self.rfile.read(int(length)))
+            edit = json.loads(self.rfile.read(int(length)))  # of "apply" an empty object
         except (ValueError, RecursionError):
             return self._send_problem(HTTPStatus.BAD_REQUEST, "the request is not JSON")
         if not isinstance(edit, dict):
             return self._send_problem(HTTPStatus.BAD_REQUEST, "a correction must be a JSON object")
         try:
-            state = self.server.session.correct(edit)
+            if resource == "apply":
+                return self._send_json(HTTPStatus.ACCEPTED, asdict(self.server.session.apply()))
+            self._send_json(HTTPStatus.OK, self.server.session.correct(edit))
         except InputError as problem:
-            return self._send_problem(HTTPStatus.BAD_REQUEST, str(problem))
-        self._send_json(HTTPStatus.OK, state)
+            self._send_problem(HTTPStatus.BAD_REQUEST, str(problem))
 
     def _requested_resource(self) -> str | None:
         """Return the path below the token; None if the token, the host or the origin is wrong."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+COARSE, MEDIUM, FINE = "coarse", "medium", "fine"  # levels of detail: medium has the given or estimated number
+
 # Keys of fields in summary.json and model.json that differ from the names of the fields.
 DISK_KEYS = {"neighbour_nmi": "told", "silhouette": "apart", "stability": "stable", "certainty": "sure"}
 
@@ -49,6 +51,18 @@ class ClusterCount:
     certainty: str
     runners_up: tuple[int, ...]
     candidates: tuple[Candidate, ...]
+
+    @property
+    def coarser(self) -> int | None:
+        """A smaller number that fits about as well, if the estimate is weak: the best smaller peak, or else `low`.
+
+        >>> ClusterCount(18, 16, 20, "weak", (40, 6), ()).coarser, ClusterCount(18, 16, 20, "weak", (40,), ()).coarser
+        (6, 16)
+        >>> ClusterCount(18, 16, 20, "fair", (6,), ()).coarser is None
+        True
+        """
+        smaller = [number for number in (*self.runners_up, self.low) if number < self.n_clusters]
+        return smaller[0] if self.certainty == "weak" and smaller else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON values, with the keys of summary.json and model.json."""

@@ -1,8 +1,9 @@
-"""Figures of a run for slides: map, sizes and training curves, from the same data as the page."""
+"""Figures of a run for slides, from the same data as the page: map, hierarchy, sizes, curves and comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,15 +11,18 @@ import numpy as np
 
 from rstc.errors import InputError
 from rstc.report.colours import GREY, HUES, colour_run
+from rstc.report.comparison_figures import draw_groups, draw_over_time, name_figure
+from rstc.report.figure_style import remove_frame, shorten_name
+from rstc.report.hierarchy_figure import draw_hierarchy
+from rstc.report.html.content import build_tree_content
+from rstc.report.map_figure import draw_map
+from rstc.results.comparisons import Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.runtime.optional import import_optional
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MAX_NAMES_ON_MAP = 30
-MAX_NAME_LENGTH = 28  # characters of a name in a figure
 MAX_BARS = 100  # clusters in the figure of sizes
 CURVES = {
     "loss_class": "class-wise loss",
@@ -29,8 +33,8 @@ CURVES = {
 }
 
 
-def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
-    """Draw the map, the sizes and the training curves of a run, each as PNG and SVG.
+def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None = None) -> list[Path]:
+    """Draw the map, the hierarchy, the sizes, the training curves and the comparisons of a run, as PNG and SVG.
 
     Parameters
     ----------
@@ -38,6 +42,8 @@ def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
         The run.
     out : Path
         The folder to write to.
+    comparisons : Comparisons, optional
+        The clusters over time and by group: over_time.*, and by_<column>.* for each column.
 
     Returns
     -------
@@ -52,15 +58,20 @@ def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror or error}") from error
     paths = []
-    figures: dict[str, Callable[[Figure, CorrectedRun], None]] = {
-        "map": draw_map,
-        "sizes": draw_sizes,
-        "curves": draw_curves,
+    figures: dict[str, Callable[[Figure], None]] = {
+        "map": partial(_draw_map, run=run),
+        "hierarchy": partial(_draw_hierarchy, run=run),
+        "sizes": partial(draw_sizes, run=run),
+        "curves": partial(draw_curves, run=run),
     }
+    if comparisons is not None and comparisons.over_time is not None:
+        figures["over_time"] = partial(draw_over_time, result=comparisons.over_time, colours=colour_run(run))
+    for shares in comparisons.groups if comparisons is not None else []:
+        figures[name_figure(shares.column, figures)] = partial(draw_groups, shares=shares)
     with mpl.rc_context({"svg.hashsalt": "rstc", "font.size": 9}):
         for name, draw in figures.items():
             figure = Figure(figsize=(8, 5.5), layout="constrained")
-            draw(figure, run)
+            draw(figure)
             for suffix in ("png", "svg"):
                 path = out / f"{name}.{suffix}"
                 figure.savefig(path, dpi=200, metadata={"Date": None} if suffix == "svg" else None)
@@ -68,34 +79,15 @@ def write_figures(run: CorrectedRun, out: Path) -> list[Path]:
     return paths
 
 
-def draw_map(figure: Figure, run: CorrectedRun) -> None:
-    """Draw each text as a point in the colour of its cluster, with the names of the largest clusters."""
-    axes = figure.add_subplot()
-    layout, clusters = run.points.layout.astype(float), run.clusters
-    by_cluster = colour_run(run)
-    colours = np.array([by_cluster.get(cluster, GREY) for cluster in range(int(clusters.max(initial=0)) + 1)] + [GREY])
-    axes.scatter(
-        layout[:, 0],
-        layout[:, 1],
-        s=max(0.5, min(20.0, 8000 / len(layout))),
-        c=colours[clusters],
-        linewidths=0,
-        alpha=0.8,
-        rasterized=True,
-    )
-    for entry in sorted(run.entries(), key=lambda entry: -entry.size)[:MAX_NAMES_ON_MAP]:
-        x, y = np.median(layout[clusters == entry.cluster], axis=0)
-        axes.annotate(
-            _shorten_name(entry.name),
-            (x, y),
-            ha="center",
-            fontsize=8,
-            weight="bold",
-            bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 1},
-        )
-    axes.invert_yaxis()  # as on the page, where y points down
-    axes.set_aspect("equal")
-    axes.set_axis_off()
+def _draw_map(figure: Figure, run: CorrectedRun) -> None:
+    names = {entry.cluster: entry.name for entry in run.entries()}
+    draw_map(figure, run.points.layout, run.clusters, names, colour_run(run))
+
+
+def _draw_hierarchy(figure: Figure, run: CorrectedRun) -> None:
+    entries = run.entries()
+    names, sizes = {entry.cluster: entry.name for entry in entries}, {entry.cluster: entry.size for entry in entries}
+    draw_hierarchy(figure, build_tree_content(run), names, sizes, colour_run(run))
 
 
 def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
@@ -114,10 +106,10 @@ def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
     handles: list[Any] = [Patch(color=GREY, label="counted")]
     if estimated:
         handles += axes.plot(*zip(*estimated, strict=True), "|", color="black", ms=9, label="estimated (b)")
-    axes.set_yticks(rows, [_shorten_name(entry.name) for entry in entries])
+    axes.set_yticks(rows, [shorten_name(entry.name) for entry in entries])
     axes.set_xlabel("share of the texts, %")
     axes.legend(handles=handles, loc="lower right", frameon=False)
-    _remove_frame(axes)
+    remove_frame(axes)
 
 
 def draw_curves(figure: Figure, run: CorrectedRun) -> None:
@@ -143,15 +135,6 @@ def draw_curves(figure: Figure, run: CorrectedRun) -> None:
         axes.set_title(title, fontsize=9)
         axes.set_xlabel("step")
         axes.set_ylim(0, 1.08 * max(max(record[name] for record in records), 1e-9))
-        _remove_frame(axes)
+        remove_frame(axes)
     for axes in all_axes[len(titles) :]:
         axes.set_axis_off()
-
-
-def _shorten_name(name: str) -> str:
-    """Cut a name to `MAX_NAME_LENGTH` and escape what matplotlib would read as mathematics."""
-    return (name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…").replace("$", r"\$")
-
-
-def _remove_frame(axes: Axes) -> None:
-    axes.spines[["top", "right"]].set_visible(False)

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from rstc.errors import InputError
 from rstc.io.columns import add_predictions
 from rstc.report.colours import GREY, assign_colours
+from rstc.report.comparison_frames import FittedClusters, build_group_frame, build_over_time_frame
 from rstc.results.describe import describe
-from rstc.results.edits import validate_name
+from rstc.results.edits import validate_description, validate_name
 from rstc.results.layout import Layout, compute_layout
-from rstc.results.naming import name_by_keywords
+from rstc.results.naming import name_clusters
 from rstc.results.reliability import ClusterReliability, rate_cluster
 from rstc.results.summary import build_cluster_entry
 from rstc.validation.texts import NonEmptyTexts
@@ -71,22 +72,37 @@ class ResultFramesMixin:
         names: list[Any] | None = self._fitted_model.names
         return names or self.classes_
 
-    def rename_clusters(self, names: Mapping[int, str]) -> None:
-        """Name clusters; `update`, `save` and `merge_to` keep the names.
+    @property
+    def given_descriptions(self) -> list[str | None] | None:
+        """The descriptions that clusters have, as given to `rename_clusters` or as a correction."""
+        descriptions: list[str | None] | None = self._fitted_model.descriptions
+        return descriptions
+
+    def rename_clusters(self, names: Mapping[int, str], descriptions: Mapping[int, str] | None = None) -> None:
+        """Name and describe clusters; `update`, `save` and `merge_to` keep the names.
 
         Parameters
         ----------
         names : mapping
             From the number of a cluster to its name; other clusters keep the name that they have.
+        descriptions : mapping, optional
+            From the number of a cluster to a sentence on what its texts are about, shown in `cluster_info_`.
         """
         check_is_fitted(self, "class_distribution_")
-        unknown = [cluster for cluster in names if cluster not in range(len(self.class_distribution_))]
+        described = descriptions or {}
+        unknown = [cluster for cluster in (*names, *described) if cluster not in range(len(self.class_distribution_))]
         if unknown:
             raise InputError(f"there is no cluster {unknown[0]!r}")
         present = self._fitted_model.names or [None] * len(self.class_distribution_)
         validated = {cluster: validate_name(name) for cluster, name in names.items()}
+        sentences = {cluster: validate_description(text) for cluster, text in described.items()}
+        old = self.given_descriptions or [None] * len(present)
         self._fitted_model = replace(
-            self._fitted_model, names=[validated.get(cluster, name) for cluster, name in enumerate(present)]
+            self._fitted_model,
+            names=[validated.get(cluster, name) for cluster, name in enumerate(present)],
+            descriptions=[sentences.get(cluster, text) for cluster, text in enumerate(old)]
+            if sentences
+            else self.given_descriptions,
         )
         self._clear_result_frames()
 
@@ -103,11 +119,65 @@ class ResultFramesMixin:
     def cluster_info_(self) -> pd.DataFrame:
         """One row per cluster: name, size, share, estimated_share, confidence, keywords, typical and doubtful texts.
 
+        With descriptions (`rename_clusters`) also these.
         With repeats also its stability (the share of repeats that find it again), separation, size_low and size_high,
         confused_with (another cluster), and a note in plain words.
         """
         self._check_has_texts()
         return self._cluster_frame_and_html[0]
+
+    def over_time(self, dates: Any, every: str | None = None) -> pd.DataFrame:
+        """Return the share of each cluster per period, and whether the cluster is new, growing, steady, fading or gone.
+
+        Parameters
+        ----------
+        dates : sequence or column
+            The date of each fitted text, as dates or strings; a text without one is left out.
+        every : {"day", "week", "month", "quarter", "year"}, optional
+            The length of a period; by default the span of the dates decides.
+
+        Returns
+        -------
+        DataFrame
+            One row per cluster and period: `cluster`, `cluster_name`, `period` (its first day), `count`, `total`,
+            `share` with its 95 % interval `low` to `high`, `is_complete` (of the period), `is_peak`, and for the whole
+            cluster `trend`, `change` (ratio of the last to the first share of its trend) with `change_low` and
+            `change_high`, and `q_value`. `frame.attrs["findings"]` lists what was found in sentences.
+
+        Examples
+        --------
+        >>> model.over_time(table["posted_at"], every="week")  # doctest: +SKIP
+        """
+        return build_over_time_frame(self._fitted_clusters(), dates, every)
+
+    def by_group(self, values: Any) -> pd.DataFrame:
+        """Return the share of each cluster in each group of texts, and where it is over- or under-represented.
+
+        Parameters
+        ----------
+        values : sequence or column
+            The group of each fitted text, such as a country or a rating; a text without one is left out. Numbers with
+            more than 10 values are cut at their quartiles, dates into periods, and of more than 20 other values the
+            rarest are counted together.
+
+        Returns
+        -------
+        DataFrame
+            One row per cluster and group: `cluster`, `cluster_name`, `value`, `count`, `total` (of the group), `share`
+            of the group's texts with its 95 % interval `low` to `high`, `ratio` to the share in all other groups with
+            `ratio_low` and `ratio_high`, `q_value`, and `sign` (1 or -1 where q < 0.05). `frame.attrs` holds
+            `findings`, `effect` (Cramer's V) and its `p_value`.
+
+        Examples
+        --------
+        >>> model.by_group(table["airline"])  # doctest: +SKIP
+        """
+        return build_group_frame(self._fitted_clusters(), values)
+
+    def _fitted_clusters(self) -> FittedClusters:
+        info = self.cluster_info_
+        names = dict(zip(info.index.tolist(), info["name"].tolist(), strict=True))
+        return FittedClusters(self._texts, self.labels_, self.confidence_, names)
 
     def _check_has_texts(self) -> None:
         check_is_fitted(self, "class_distribution_")
@@ -121,7 +191,14 @@ class ResultFramesMixin:
         labels, E = self.labels_[rows], self.embedding_[rows]
         stability = self.reliability_.measure_stability() if self.reliability_ else {}
         frame = build_cluster_frame(
-            texts, labels, self.confidence_[rows], E, self.class_distribution_, self.given_names, stability
+            texts,
+            labels,
+            self.confidence_[rows],
+            E,
+            self.class_distribution_,
+            self.given_names,
+            stability,
+            self.given_descriptions,
         )
         sample = np.random.default_rng(0).permutation(len(rows))[:MAX_POINTS_SHOWN]
         title = f"{type(self).__name__}: {len(texts):,} texts in {len(frame)} clusters"
@@ -147,6 +224,7 @@ def build_cluster_frame(
     b: NDArray[np.float64],
     given_names: Sequence[Any] | None = None,
     stability: Mapping[int, ClusterStability] | None = None,
+    sentences: Sequence[str | None] | None = None,
 ) -> pd.DataFrame:
     """Build a data frame with one row per cluster that holds a text.
 
@@ -166,6 +244,8 @@ def build_cluster_frame(
         A name or None for each cluster number.
     stability : mapping, optional
         Stability of each cluster.
+    sentences : sequence, optional
+        A description or None for each cluster number.
 
     Returns
     -------
@@ -173,7 +253,7 @@ def build_cluster_frame(
         Indexed by `cluster`.
     """
     descriptions = describe(texts, labels, confidence, E)
-    names = name_by_keywords(descriptions, given_names)
+    names = name_clusters(descriptions, texts, given_names)
     entries = [
         build_cluster_entry(
             description,
@@ -182,6 +262,7 @@ def build_cluster_frame(
             n_texts=len(texts),
             estimated_share=float(b[description.cluster]),
             reliability=rate_cluster((stability or {}).get(description.cluster), description.size),
+            sentence=sentences[description.cluster] if sentences else None,
         )
         for description, name in zip(descriptions, names, strict=True)
     ]
@@ -189,6 +270,7 @@ def build_cluster_frame(
     rows = [
         {
             "name": entry.name,
+            **({"description": entry.description} if sentences else {}),
             "size": entry.size,
             "share": entry.share,
             "estimated_share": entry.estimated_share,

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from rstc.representation.embedding_lookup import find_word_embedding, share_embe
 from rstc.representation.fast_dropout import replace_dropout
 from rstc.representation.padding import MAX_BATCH_TOKENS, MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
 from rstc.representation.split_encoder import LayerSplit
+from rstc.representation.token_limit import MIN_TOKENS
 from rstc.runtime.threads import parallel_map
 
 if TYPE_CHECKING:
@@ -43,21 +44,25 @@ class Encoder(nn.Module):
     ----------
     model : SentenceTransformer
         The model.
-    max_tokens : int
-        Texts are truncated to this many tokens, the special ones included.
+    max_tokens : int or "auto"
+        Texts are truncated to this many tokens, the special ones included. "auto": to 32, or to as many as the
+        transformer reads, until `limit_tokens` sets another number.
     precision : torch.dtype
         The precision of the encoder's arithmetic; parameters and embeddings stay in float32.
     """
 
-    def __init__(self, model: SentenceTransformer, max_tokens: int, precision: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        max_tokens: int | Literal["auto"],
+        precision: torch.dtype = torch.float32,
+    ) -> None:
         super().__init__()
         self.model = model
         replace_dropout(model)
-        self._max_input_tokens = _max_input_tokens(model)
-        if max_tokens > self._max_input_tokens:
-            raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {self._max_input_tokens}")
-        self.max_tokens, self.precision = max_tokens, precision
-        self.model.max_seq_length = max_tokens
+        self.max_input_tokens = _max_input_tokens(model)
+        self.precision = precision
+        self.limit_tokens(min(MIN_TOKENS, self.max_input_tokens) if max_tokens == "auto" else max_tokens)
         self._pad_id = self.model.tokenizer.pad_token_id or 0
         self._trainable_modules: Sequence[nn.Module] = [self.model]
         self._split: LayerSplit | None = None
@@ -102,13 +107,29 @@ class Encoder(nn.Module):
         max_tokens : int, optional
             Texts are truncated to this many tokens, or to as many as the transformer reads; None: `self.max_tokens`.
         """
-        max_length = min(max_tokens or self.max_tokens, self._max_input_tokens)
+        max_length = min(max_tokens or self.max_tokens, self.max_input_tokens)
         tokens: list[TokenIds] = []
         for start in range(0, len(texts), CHUNK_TEXTS):  # a tokenizer's output takes 1 to 2 KB per text
             chunk = [text[:MAX_TEXT_CHARS] for text in texts[start : start + CHUNK_TEXTS]]
             ids = self.model.tokenizer(chunk, truncation=True, max_length=max_length)["input_ids"]
             tokens += [np.asarray(row, dtype=np.int32) for row in ids]
         return tokens
+
+    def limit_tokens(self, max_tokens: int) -> None:
+        """Truncate texts to this many tokens from now on, the special ones included."""
+        if max_tokens > self.max_input_tokens:
+            raise InputError(f"max_tokens={max_tokens}, but the encoder reads at most {self.max_input_tokens}")
+        self.max_tokens = max_tokens
+        self.model.max_seq_length = max_tokens
+
+    def count_lengths(self, texts: Sequence[str], longest: int) -> NDArray[np.int64]:
+        """Return the number of texts of each length in tokens, (longest + 1,); longer texts count as the longest."""
+        counts = np.zeros(longest + 1, dtype=np.int64)
+        for start in range(0, len(texts), CHUNK_TEXTS):
+            chunk = [text[:MAX_TEXT_CHARS] for text in texts[start : start + CHUNK_TEXTS]]
+            ids = self.model.tokenizer(chunk, truncation=True, max_length=longest)["input_ids"]
+            counts += np.bincount([len(row) for row in ids], minlength=longest + 1)
+        return counts
 
     def forward(self, sequences: Sequences) -> Tensor:
         """Return the embeddings (B, D) of texts by their token ids or by the hidden states at the split.

@@ -6,7 +6,7 @@ import copy
 import importlib.metadata
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
@@ -29,7 +29,7 @@ POOLINGS = ("mean", "cls", "max", "model")
 def load_encoder(
     source: str | os.PathLike[str] | SentenceTransformer | None,
     pooling: str,
-    max_tokens: int,
+    max_tokens: int | Literal["auto"],
     device: str | torch.device = "cpu",
     precision: torch.dtype = torch.float32,
     strict: bool = False,
@@ -44,8 +44,8 @@ def load_encoder(
     pooling : {"mean", "cls", "max", "model"}
         How the last hidden states are pooled, without normalisation; "model" keeps the model's own modules after its
         transformer.
-    max_tokens : int
-        Texts are truncated to this many tokens.
+    max_tokens : int or "auto"
+        Texts are truncated to this many tokens; "auto" as in `Encoder`.
     device : str or torch.device
         Device of the encoder.
     precision : torch.dtype

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rstc.pseudo_labels.cluster_count import ClusterCount
+
 START_NAMES = {
     "kmeans": "k-means",
     "spectral": "spectral clustering of the neighbour graph",
@@ -46,6 +48,38 @@ def describe_decisions(history: Sequence[dict[str, Any]], converged: bool) -> li
         steps, moved = last["step"], last["moved"]
         sentences.append(f"Training: ended after {steps} steps; it moved {moved:.1%} of the texts to another cluster.")
     return sentences
+
+
+def describe_level(search: ClusterCount | None, n_clusters: int, detail: str | None) -> list[str]:
+    """Describe that a weak estimate of the number of clusters took the coarser level, if it did.
+
+    Parameters
+    ----------
+    search : ClusterCount or None
+        How the number of clusters was estimated; None if it was given.
+    n_clusters : int
+        The number of clusters of the run.
+    detail : str or None
+        The setting `detail`.
+
+    Returns
+    -------
+    list of str
+        One sentence, or none.
+
+    Examples
+    --------
+    >>> describe_level(ClusterCount(18, 18, 18, "weak", (6,), ()), 6, "auto")[0][:72]
+    'The number of clusters is uncertain (6 or 18 fit about as well); the coa'
+    >>> describe_level(ClusterCount(18, 18, 18, "clear", (6,), ()), 18, "auto")
+    []
+    """
+    if search is None or detail != "auto" or search.coarser != n_clusters:
+        return []
+    return [
+        f"The number of clusters is uncertain ({search.coarser} or {search.n_clusters} fit about as well); the coarser "
+        "level was taken: --detail medium, `rstc detail` or the page shows the other."
+    ]
 
 
 def _describe_search(candidates: list[dict[str, Any]]) -> list[str]:

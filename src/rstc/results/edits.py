@@ -4,11 +4,16 @@ Edits refer to texts by their index among the texts of the run, and a split list
 Cluster numbers are stable: a new cluster gets a number that no cluster had before, and the number of a cluster that was
 merged into another is not used again.
 
-    {"do": "rename", "cluster": 3, "name": "late parcels"}
-    {"do": "merge", "cluster": 3, "into": 1}
+    {"do": "rename", "cluster": 3, "name": "late parcels", "description": "Parcels that arrive after their date."}
+    {"do": "merge", "cluster": 3, "into": 1, "name": "parcels"}
     {"do": "split", "cluster": 3, "rows": [5, 8], "new": 12, "name": "lost parcels"}
     {"do": "move", "rows": [5, 8], "into": 1}
     {"do": "noise", "rows": [5, 8]}
+    {"do": "create", "rows": [5, 8], "new": 13, "name": "gift cards", "proposal": 1}
+
+The description of a rename and the name of a merge or a split are optional. A merged cluster without a name in the edit
+keeps the one it had. A created cluster takes its texts from wherever they are; `proposal` is the number of the proposal
+that was accepted.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ from rstc.results.naming import MAX_NAME_LENGTH
 
 EDITS = "edits.json"
 FORMAT_VERSION = 1
+MAX_DESCRIPTION_LENGTH = 500  # characters
 MAX_CLUSTER = 1_000_000  # the largest cluster number that a log may use
 
 Edit = dict[str, Any]
@@ -67,12 +73,18 @@ class ClusterState:
         The number that the next new cluster gets.
     merged : mapping
         From the number of each cluster that others were merged into to all its parts, itself included.
+    descriptions : mapping
+        From the number of a cluster to a sentence on what its texts are about; most clusters have none.
+    named : frozenset of int
+        The clusters whose present name was given by a rename.
     """
 
     clusters: NDArray[np.int64]
     names: Mapping[int, str]
     next_cluster: int
     merged: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    descriptions: Mapping[int, str] = field(default_factory=dict)
+    named: frozenset[int] = frozenset()
 
     def parts(self, cluster: int) -> frozenset[int]:
         """Return the clusters that were merged into a cluster, itself included."""
@@ -174,16 +186,29 @@ def validate_name(name: Any) -> str:
     >>> validate_name("  money \\n back ")
     'money back'
     """
-    characters = (clean_text(name) or "") if isinstance(name, str) else ""
+    return _validate_line(name, "a name", MAX_NAME_LENGTH)
+
+
+def validate_description(description: Any) -> str:
+    """Return a cluster's description on one line; raise InputError unless it has 1 to 500 characters."""
+    return _validate_line(description, "a description", MAX_DESCRIPTION_LENGTH)
+
+
+def _validate_line(value: Any, what: str, max_length: int) -> str:
+    characters = (clean_text(value) or "") if isinstance(value, str) else ""
     line = " ".join("".join(character if character.isprintable() else " " for character in characters).split())
-    if not line or len(line) > MAX_NAME_LENGTH:
-        raise InputError(f"a name has 1 to {MAX_NAME_LENGTH} characters, got {len(line)}")
+    if not line or len(line) > max_length:
+        raise InputError(f"{what} has 1 to {max_length} characters, got {len(line)}")
     return line
 
 
 def _rename(state: ClusterState, edit: Edit) -> ClusterState:
     cluster = _get_cluster(state, edit, "cluster")
-    return replace(state, names={**state.names, cluster: validate_name(edit.get("name"))})
+    descriptions = state.descriptions
+    if edit.get("description") is not None:
+        descriptions = {**descriptions, cluster: validate_description(edit["description"])}
+    names = {**state.names, cluster: validate_name(edit.get("name"))}
+    return replace(state, names=names, descriptions=descriptions, named=state.named | {cluster})
 
 
 def _merge(state: ClusterState, edit: Edit) -> ClusterState:
@@ -191,9 +216,16 @@ def _merge(state: ClusterState, edit: Edit) -> ClusterState:
     if cluster == into:
         raise InputError(f"cluster {cluster} cannot be merged with itself")
     names = {number: name for number, name in state.names.items() if number != cluster}
+    descriptions = {number: text for number, text in state.descriptions.items() if number != cluster}
+    named = state.named - {cluster}
+    if edit.get("name"):
+        others = {number: name for number, name in names.items() if number != into}
+        names[into] = _make_unique(others, validate_name(edit["name"]))
+        descriptions.pop(into, None)  # it was of one part only
+        named -= {into}
     merged = {**state.merged, into: state.parts(into) | state.parts(cluster)}
     clusters = np.where(state.clusters == cluster, into, state.clusters)
-    return ClusterState(clusters, names, state.next_cluster, merged)
+    return ClusterState(clusters, names, state.next_cluster, merged, descriptions, named)
 
 
 def _split(state: ClusterState, edit: Edit) -> ClusterState:
@@ -202,19 +234,36 @@ def _split(state: ClusterState, edit: Edit) -> ClusterState:
         raise InputError(f"rows of other clusters cannot be split off cluster {cluster}")
     if len(rows) == (state.clusters == cluster).sum():
         raise InputError(f"a split of cluster {cluster} must leave at least one text in it")
+    name = validate_name(edit["name"]) if edit.get("name") else state.names[cluster]
+    return _add_cluster(state, edit, rows, name)
+
+
+def _create(state: ClusterState, edit: Edit) -> ClusterState:
+    rows, new = _get_rows(state, edit), _get_new_number(state, edit)
+    return _add_cluster(state, edit, rows, validate_name(edit["name"]) if edit.get("name") else f"cluster {new}")
+
+
+def _add_cluster(state: ClusterState, edit: Edit, rows: NDArray[np.int64], name: str) -> ClusterState:
+    """Return the clusters with a new one that holds some rows."""
+    new = _get_new_number(state, edit)
+    clusters = state.clusters.copy()
+    clusters[rows] = new
+    names = {**state.names, new: _make_unique(state.names, name)}
+    return replace(state, clusters=clusters, names=names, next_cluster=new + 1)
+
+
+def _get_new_number(state: ClusterState, edit: Edit) -> int:
+    """Return the number of the cluster that an edit adds."""
     new = edit.get("new", state.next_cluster)
     if isinstance(new, bool) or not isinstance(new, int) or not state.next_cluster <= new <= MAX_CLUSTER:
         raise InputError(f"a new cluster cannot have the number {new!r}")
-    clusters = state.clusters.copy()
-    clusters[rows] = new
-    name = validate_name(edit["name"]) if edit.get("name") else state.names[cluster]
-    return ClusterState(clusters, {**state.names, new: _make_unique(state, name)}, new + 1, state.merged)
+    return new
 
 
-def _make_unique(state: ClusterState, name: str) -> str:
+def _make_unique(names: Mapping[int, str], name: str) -> str:
     """Return a name, with a number appended if another cluster has it."""
-    names = chain([name], (f"{name} ({i})" for i in count(2)))
-    return next(candidate for candidate in names if candidate not in state.names.values())
+    candidates = chain([name], (f"{name} ({i})" for i in count(2)))
+    return next(candidate for candidate in candidates if candidate not in names.values())
 
 
 def _move(state: ClusterState, edit: Edit) -> ClusterState:
@@ -229,7 +278,15 @@ def _remove_from_clusters(state: ClusterState, edit: Edit) -> ClusterState:
     return replace(state, clusters=clusters)
 
 
-_ACTIONS = {"rename": _rename, "merge": _merge, "split": _split, "move": _move, "noise": _remove_from_clusters}
+_ACTIONS = {
+    "rename": _rename,
+    "merge": _merge,
+    "split": _split,
+    "move": _move,
+    "noise": _remove_from_clusters,
+    "create": _create,
+}
+ADDING_ACTIONS = ("split", "create")  # that add a cluster
 
 
 def _get_cluster(state: ClusterState, edit: Edit, key: str) -> int:

@@ -4,10 +4,14 @@
 clusters.<format>   the rows of the input with their clusters (`rstc.io.columns.CLUSTER_COLUMNS`), in its format
 summary.json        input, clusters and settings (`rstc.results.summary.Summary`)
 points.parquet      each text with its cluster as the run found it, its place on the map, its nearest texts (`Points`)
+embeddings.npy      the embeddings of these texts in half precision, which a cluster is split by without the model
 report.html         the result as a page
 model/              the trained model
 edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
+edits-earlier.json  corrections before the last update (`rstc.results.earlier_edits.EarlierEdits`)
+proposals.json      new clusters that an update proposes (`rstc.results.proposals.Proposal`)
 model-found/        the model as the run trained it, if corrections were applied
+comparisons.json    clusters over time and by group, if they were asked for (`rstc.results.comparisons.Comparisons`)
 checkpoints/        the checkpoints of a run that has not found its clusters yet
 unfinished.*        what the map and the page are made from, until they are (`UnfinishedRun`)
 ==================  ===========================================================================================
@@ -34,7 +38,9 @@ from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.results import kept_columns
+from rstc.results.earlier_edits import EARLIER_EDITS
 from rstc.results.edits import EDITS, read_log
+from rstc.results.proposals import PROPOSALS
 from rstc.results.summary import InputInfo, Summary
 
 if TYPE_CHECKING:
@@ -43,23 +49,30 @@ if TYPE_CHECKING:
 CLUSTERS = "clusters"
 SUMMARY = "summary.json"
 POINTS = "points.parquet"
+TEXT_EMBEDDINGS = "embeddings.npy"
 REPORT = "report.html"
 MODEL = "model"
 ORIGINAL_MODEL = "model-found"
 CHECKPOINTS = "checkpoints"
 UNFINISHED = "unfinished.safetensors"
+COMPARISONS = "comparisons.json"
 
 POINT_COLUMNS = ["text", "row", "cluster", "confidence", "x", "y"]  # of points.parquet, beside the kept columns
 NEIGHBOURS = "neighbours"  # and this one
+FINE = "fine"  # and this one, where there is a finer level of detail than the clusters
 
 RUN_FILES = frozenset(
     {
         SUMMARY,
         POINTS,
+        TEXT_EMBEDDINGS,
         REPORT,
         MODEL,
         ORIGINAL_MODEL,
         EDITS,
+        COMPARISONS,
+        EARLIER_EDITS,
+        PROPOSALS,
         UNFINISHED,
         *(CLUSTERS + suffix for suffix in SUFFIXES.values()),
     }
@@ -88,6 +101,8 @@ class Points:
         Number of these columns that stand before the texts in the input.
     neighbours : array of int32, shape (N, k), or None
         The numbers of the nearest texts of each text, nearest first; None if they are not known.
+    fine : array of int, shape (N,), or None
+        Group of each text in the finest level of detail, negative for none; None if no level is finer than clusters.
     """
 
     texts: list[str]
@@ -98,6 +113,7 @@ class Points:
     columns: pd.DataFrame = field(default_factory=pd.DataFrame)
     text_position: int = 0
     neighbours: NDArray[np.int32] | None = None
+    fine: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +170,7 @@ def check_target(out: Path, overwrite: bool) -> None:
 
 def remove_run_leftovers(folder: Path) -> None:
     """Remove the temporary files that a killed process left in a run folder."""
-    for name in (SUMMARY, POINTS, REPORT):
+    for name in (SUMMARY, POINTS, TEXT_EMBEDDINGS, REPORT, COMPARISONS):
         remove_leftovers(folder / name)
 
 
@@ -203,13 +219,15 @@ def read_rows(folder: Path, input_info: InputInfo, points: Points) -> pd.DataFra
     """
     format, n_rows = input_info.format, input_info.n_rows
     path = folder / f"{CLUSTERS}{SUFFIXES[format]}"
-    if format == "txt":
+    if format in ("txt", "txt.gz"):
         if len(points.texts) < input_info.n_texts:
             raise InputError(f"{folder} holds a sample of its texts only; cluster all texts in a CSV file instead")
         lines = np.full(n_rows, "", dtype=object)
         lines[points.rows] = points.texts
         return pd.DataFrame({"text": lines})
     table = read_table(str(path), format)
+    if format == "xlsx":  # blank rows at the end of a sheet, which an update may have added, are not read
+        table = table.reindex(range(max(n_rows, len(table))))
     if input_info.guard_formulas and format in SPREADSHEET_FORMATS:
         table = unescape_formulas(table)
     texts = extract_texts(table, input_info.text_column)
@@ -231,6 +249,7 @@ def write_points(folder: Path, points: Points) -> None:
         "confidence": points.confidence,
         "x": points.layout[:, 0],
         "y": points.layout[:, 1],
+        **({} if points.fine is None else {FINE: points.fine}),
         **dict(kept[points.text_position :]),
     }
     if points.neighbours is not None:
@@ -257,6 +276,7 @@ def read_points(folder: Path) -> Points:
                 for name in stored.column_names[: stored.column_names.index("text")]
             ),
             _read_neighbours(stored),
+            stored[FINE].to_numpy().astype(np.int64) if FINE in stored.column_names else None,
         )
     except FileNotFoundError:
         if is_unfinished(folder):
@@ -279,6 +299,24 @@ def _read_neighbours(stored: pa.Table) -> NDArray[np.int32] | None:
     return neighbours
 
 
+def write_embeddings(folder: Path, E: NDArray[np.floating]) -> None:
+    """Write embeddings.npy: the embeddings (N, D) of the texts at unit length, in half precision."""
+    lengths = np.linalg.norm(E, axis=1, keepdims=True)
+    U = np.asarray(E / np.maximum(lengths, np.finfo(np.float32).tiny), dtype=np.float16)
+    with replace_file(folder / TEXT_EMBEDDINGS) as temporary, temporary.open("wb") as file:
+        np.save(file, U, allow_pickle=False)
+
+
+def read_embeddings(folder: Path, n_texts: int) -> NDArray[np.float16] | None:
+    """Read embeddings.npy, (N, D); None if the run has none for each of its N texts, as runs of earlier versions."""
+    try:
+        U = np.load(folder / TEXT_EMBEDDINGS, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    fits = isinstance(U, np.ndarray) and U.dtype == np.float16 and U.ndim == 2 and len(U) == n_texts
+    return U if fits and np.isfinite(U).all() else None
+
+
 def is_unfinished(folder: Path) -> bool:
     """Return whether a run folder holds results whose map and page are still to be made."""
     return (folder / UNFINISHED).is_file()
@@ -297,6 +335,8 @@ def write_unfinished(folder: Path, run: UnfinishedRun) -> None:
         "confidence": points.confidence,
         "columns": np.frombuffer(kept_columns.to_bytes(points.columns), dtype=np.uint8),
     }
+    if points.fine is not None:
+        arrays[FINE] = points.fine
     with replace_file(folder / UNFINISHED) as temporary:
         metadata = {"command": json.dumps(run.command), "text_position": str(points.text_position)}
         save_file(arrays, temporary, metadata)
@@ -315,7 +355,16 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
         texts = json.loads(arrays["texts"].tobytes())
         layout = np.zeros((len(texts), 2), dtype=np.uint16)
         columns = kept_columns.from_bytes(arrays["columns"].tobytes(), len(texts))
-        points = Points(texts, arrays["rows"], arrays["clusters"], arrays["confidence"], layout, columns, text_position)
+        points = Points(
+            texts,
+            arrays["rows"],
+            arrays["clusters"],
+            arrays["confidence"],
+            layout,
+            columns,
+            text_position,
+            fine=arrays.get(FINE),
+        )
         return UnfinishedRun(points, arrays["E"], command)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged; cluster the file again with --overwrite") from error

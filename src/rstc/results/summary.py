@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rstc.io.columns import TextColumn
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
-from rstc.results.decisions import describe_decisions
+from rstc.results.decisions import describe_decisions, describe_level
+from rstc.results.levels import Level
+from rstc.results.messages import Message
 from rstc.results.records import Record, stored_as, stored_if_set
 from rstc.results.reliability import ClusterReliability, RunReliability
 
@@ -35,8 +38,10 @@ class InputInfo(Record):
         Whether clusters.<format> is guarded against spreadsheet formulas.
     keep_columns : bool
         Whether points.parquet and the page hold the other columns of the input.
-    text_column : str
-        The column that holds the texts.
+    sheet : str or None
+        The sheet that was requested of a workbook, by name or number; None for the first one.
+    text_column : str or list of str
+        The column that holds the texts, or several whose texts are joined.
     n_rows : int
         Number of rows.
     n_texts : int
@@ -49,6 +54,8 @@ class InputInfo(Record):
         Number of texts in points.parquet and on the page; fewer than `n_texts` where several processes made the run.
     n_processes : int
         Number of processes that shared the run.
+    digest : str or None
+        Checksum of the rows of the file; None in summaries of versions that did not store it.
     """
 
     file: str
@@ -56,13 +63,15 @@ class InputInfo(Record):
     view_columns: Sequence[str] | None = None
     guard_formulas: bool = False
     keep_columns: bool = field(default=True, metadata=stored_if_set())
-    text_column: str
+    sheet: str | None = field(default=None, metadata=stored_if_set())
+    text_column: TextColumn
     n_rows: int = field(metadata=stored_as("rows"))
     n_texts: int = field(metadata=stored_as("texts"))
     n_missing: int = field(metadata=stored_as("missing"))
     n_trained: int = field(metadata=stored_as("trained_on"))
     n_shown: int = field(metadata=stored_as("shown"))
     n_processes: int = field(default=1, metadata=stored_as("processes"))
+    digest: str | None = field(default=None, metadata=stored_if_set())
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -87,7 +96,7 @@ class ClusterEntry(Record):
     confidence : float or None
         Mean confidence of the texts, None where corrections left no text with a confidence.
     keywords : list of str
-        Words that are frequent in the cluster and rare elsewhere, best first.
+        Words and phrases that are frequent in the cluster and rare elsewhere, best first.
     typical, doubtful : list of str
         The texts nearest to the centre of the cluster, and those of lowest confidence, cut to `MAX_QUOTE_LENGTH`.
     near : list of int
@@ -100,6 +109,8 @@ class ClusterEntry(Record):
         Indices of the quoted texts among the shown texts of the run.
     reliability : ClusterReliability or None
         How far the cluster can be trusted; None if it was not estimated, or if corrections changed the cluster.
+    description : str or None
+        A sentence on what the texts are about; None unless a person or a language model wrote one.
     """
 
     name: str
@@ -116,6 +127,7 @@ class ClusterEntry(Record):
     typical_rows: list[int] = field(metadata=stored_as("typical_at"))
     doubtful_rows: list[int] = field(metadata=stored_as("doubtful_at"))
     reliability: ClusterReliability | None = field(default=None, metadata=stored_if_set())
+    description: str | None = field(default=None, metadata=stored_if_set())
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -133,6 +145,7 @@ def build_cluster_entry(
     label: Any = None,
     estimated_share: float | None = None,
     reliability: ClusterReliability | None = None,
+    sentence: str | None = None,
 ) -> ClusterEntry:
     """Build the entry of a cluster from its description.
 
@@ -152,6 +165,8 @@ def build_cluster_entry(
         The entry of b for the cluster.
     reliability : ClusterReliability, optional
         How far the cluster can be trusted.
+    sentence : str, optional
+        What the texts are about, in words: the `description` of the entry.
 
     Returns
     -------
@@ -160,7 +175,7 @@ def build_cluster_entry(
     Examples
     --------
     >>> from rstc.results.describe import ClusterDescription
-    >>> description = ClusterDescription(0, 2, 0.9, ["late"], typical=[1], doubtful=[0], near=[])
+    >>> description = ClusterDescription(0, 2, 0.9, keywords=[], typical=[1], doubtful=[0], near=[])
     >>> entry = build_cluster_entry(description, ["late again", "where is it"], name="late", n_texts=4)
     >>> entry.typical, entry.typical_rows, entry.share
     (['where is it'], [1], 0.5)
@@ -171,7 +186,7 @@ def build_cluster_entry(
         cluster=description.cluster,
         size=description.size,
         confidence=description.confidence,
-        keywords=description.keywords,
+        keywords=[keyword.text for keyword in description.keywords],
         typical=[texts[row][:MAX_QUOTE_LENGTH] for row in description.typical],
         doubtful=[texts[row][:MAX_QUOTE_LENGTH] for row in description.doubtful],
         near=description.near,
@@ -180,6 +195,7 @@ def build_cluster_entry(
         typical_rows=description.typical,
         doubtful_rows=description.doubtful,
         reliability=reliability,
+        description=sentence,
     )
 
 
@@ -234,6 +250,62 @@ class UpdateSummary(Record):
     confidence: float
     confidence_before: float
     moved: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateEntry(Record):
+    """One update of a run.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    n_rows : int
+        Number of rows that were added.
+    n_known : int
+        Number of its rows that the run held already.
+    n_edits : int
+        Number of corrections before it.
+    digest : str
+        Checksum of all rows of the file.
+    date : str
+        When it was made, in ISO 8601.
+    """
+
+    file: str
+    n_rows: int = field(metadata=stored_as("rows"))
+    n_known: int = field(default=0, metadata=stored_as("known"))
+    n_edits: int = field(default=0, metadata=stored_as("corrections"))
+    digest: str
+    date: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOverlap(Record):
+    """Two clusters that texts are hard to tell apart by.
+
+    Attributes
+    ----------
+    cluster, other : int
+        The smaller and the larger cluster.
+    share : float
+        Share of the texts of the smaller one that are confused with the other.
+    """
+
+    cluster: int
+    other: int
+    share: float
+
+    def describe(self, names: Mapping[int, str]) -> str:
+        """Describe the pair in a sentence, with the names of the clusters and what to do.
+
+        Examples
+        --------
+        >>> ClusterOverlap(cluster=3, other=1, share=0.42).describe({3: "lost parcels", 1: "late parcels"})
+        "'lost parcels' (3) and 'late parcels' (1) are hard to tell apart (42 % of the smaller one): merge them?"
+        """
+        pair = " and ".join(f"{names.get(c, f'cluster {c}')!r} ({c})" for c in (self.cluster, self.other))
+        return f"{pair} are hard to tell apart ({100 * self.share:.0f} % of the smaller one): merge them?"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,6 +392,14 @@ class Summary:
         Scores against true classes, None where there are none.
     reliability : RunReliability or None
         How far the run can be trusted, None if it was not estimated.
+    levels : list of Level
+        The levels of detail, coarse to fine; empty if there is no other one than the clusters.
+    messages : sequence of Message
+        What matters about the texts and the clusters, warnings first.
+    updates : list of UpdateEntry
+        All updates of the run, oldest first.
+    overlaps : list of ClusterOverlap
+        Pairs of clusters that an update made hard to tell apart.
     """
 
     input: InputInfo
@@ -345,11 +425,16 @@ class Summary:
     seconds: dict[str, float]
     truth: TruthScores | None = None
     reliability: RunReliability | None = None
+    levels: list[Level] = field(default_factory=list)
+    messages: Sequence[Message] = ()
+    updates: list[UpdateEntry] = field(default_factory=list)
+    overlaps: list[ClusterOverlap] = field(default_factory=list)
 
     @property
     def decisions(self) -> list[str]:
         """What the run decided by itself, one sentence each."""
-        return describe_decisions(self.history, self.converged)
+        level = describe_level(self.n_clusters_search, self.n_clusters, self.settings.get("detail"))
+        return [*describe_decisions(self.history, self.converged), *level]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as the JSON object of summary.json."""
@@ -380,7 +465,11 @@ class Summary:
         optional = {
             "reliability": self.reliability and {"sentence": self.reliability.describe(), **self.reliability.to_json()},
             "decisions": self.decisions,
+            "levels": [level.to_json() for level in self.levels],
             "truth": self.truth and self.truth.to_json(),
+            "messages": [message.to_json() for message in self.messages],
+            "updates": [entry.to_json() for entry in self.updates],
+            "overlaps": [overlap.to_json() for overlap in self.overlaps],
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -416,4 +505,8 @@ class Summary:
             seconds=values["seconds"],
             truth=None if truth is None else TruthScores.from_json(truth),
             reliability=None if reliability is None else RunReliability.from_json(reliability),
+            levels=[Level.from_json(level) for level in values.get("levels", [])],
+            messages=[Message.from_json(message) for message in values.get("messages", [])],
+            updates=[UpdateEntry.from_json(entry) for entry in values.get("updates", [])],
+            overlaps=[ClusterOverlap.from_json(overlap) for overlap in values.get("overlaps", [])],
         )

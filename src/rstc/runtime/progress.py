@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
+
+STAGES = {  # what is shown of a stage
+    "load": "loading the model",
+    "encode": "encoding the texts",
+    "count": "estimating the number of clusters",
+    "views": "augmenting texts",
+    "train": "training",
+    "renew": "updating the labels",
+    "predict": "predicting",
+    "confidence": "estimating the confidence",
+    "sample": "drawing a subsample",
+    "novelty": "looking for new clusters",
+    "levels": "finding the levels of detail",
+}
 
 Listener = Callable[[str, int, int], None]  # stage, done, total
 Watch = Callable[[int, NDArray[np.int64], NDArray[np.int64]], None]  # step, rows of texts, clusters of these texts
@@ -79,3 +94,35 @@ class Progress:
         """Restart the clock of the current stage."""
         if self._stages:
             self._stages[-1] = (self._stages[-1][0], time.perf_counter())
+
+
+def open_listener(progress: Listener | bool | None) -> AbstractContextManager[Listener | None]:
+    """Return the listener that a user asked for: their own, progress bars for True, and none for False or None."""
+    if progress is True:
+        return _show_progress_bars()
+    return nullcontext(progress or None)
+
+
+@contextmanager
+def _show_progress_bars() -> Iterator[Listener]:
+    """Yield a listener that shows a bar for the current stage, in a notebook or a terminal."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="IProgress not found")  # it then shows the bar as text
+        from tqdm.auto import tqdm
+
+    bar, shown = None, ""
+
+    def listen(stage: str, done: int, total: int) -> None:
+        nonlocal bar, shown
+        if bar is None or stage != shown:
+            if bar is not None:
+                bar.close()
+            bar, shown = tqdm(desc=STAGES.get(stage, stage), total=total or None, leave=False), stage
+        bar.total = total or None
+        bar.update(done - bar.n)
+
+    try:
+        yield listen
+    finally:
+        if bar is not None:
+            bar.close()

@@ -84,7 +84,7 @@ def estimate_memory(inputs: TrainingInputs, config: Config, processes: ProcessGr
         n_texts=len(inputs.texts),
         n_characters=sum(map(len, inputs.texts)),
         n_fit_texts=-(-n_fit_texts // processes.size),
-        max_tokens=config.max_tokens,
+        max_tokens=encoder.max_tokens,
         n_clusters=n_clusters if isinstance(n_clusters, int) else n_clusters[1] or ASSUMED_N_CLUSTERS,
         dim=encoder.dim,
         encoder_bytes=sum(weights.numel() * weights.element_size() for weights in encoder.parameters()),

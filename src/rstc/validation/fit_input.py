@@ -5,15 +5,20 @@ None of it needs the model, so that `rstc.pipelines` refuses an input before tor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rstc.errors import InputError
 from rstc.runtime.distributed import ProcessGroup
 from rstc.validation.labels import PartialLabels, reconcile_n_clusters, validate_partial_labels
 from rstc.validation.n_clusters import ClusterRange, validate_n_clusters
 from rstc.validation.texts import NonEmptyTexts
+
+NOT_FIXED = -2  # in place of the cluster of a text that an update may move
 
 
 @dataclass(frozen=True)
@@ -96,3 +101,34 @@ def validate_new_texts(texts: Sequence[str | None], class_contrast: bool) -> Non
         raise InputError("update needs at least one new text, got none")
     if not class_contrast:
         raise InputError("class_contrast=False finds clusters by k-means after training; fit a new model instead")
+
+
+def validate_fixed_clusters(fixed: Mapping[int, int], n_texts: int, n_clusters: int) -> NDArray[np.int64]:
+    """Return the cluster that each of N texts keeps, `NOT_FIXED` where it may move.
+
+    Parameters
+    ----------
+    fixed : mapping
+        From positions of texts to their clusters, -1 for outliers.
+    n_texts : int
+        N.
+    n_clusters : int
+        C.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+
+    Examples
+    --------
+    >>> validate_fixed_clusters({1: 0, 2: -1}, 3, 2).tolist()
+    [-2, 0, -1]
+    """
+    clusters = np.full(n_texts, NOT_FIXED, dtype=np.int64)
+    for row, cluster in fixed.items():
+        if not 0 <= row < n_texts:
+            raise InputError(f"fixed names the text {row!r}, but there are {n_texts} old texts")
+        if not -1 <= cluster < n_clusters:
+            raise InputError(f"fixed[{row}]={cluster!r} is no cluster of the model, which has {n_clusters}")
+        clusters[row] = cluster
+    return clusters

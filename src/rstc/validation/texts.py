@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.columns import clean_text, row_index, text_column_name, to_text_list
+from rstc.io.columns import TextColumn, clean_text, row_index, text_column_name, to_text_list
 from rstc.runtime.progress import Watch
 
 
@@ -28,8 +28,8 @@ class NonEmptyTexts:
         Texts of these rows.
     index : pandas.Index or None
         Index of the input, if it has one.
-    column : str or None
-        Name of the input's column, if it has one.
+    column : str, list of str or None
+        Name of the input's column, or of several whose texts were joined, if it has one.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class NonEmptyTexts:
     rows: list[int]
     texts: list[str]
     index: Any = None
-    column: str | None = None
+    column: TextColumn | None = None
 
     @classmethod
     def from_input(cls, X: Any) -> NonEmptyTexts:
@@ -50,7 +50,7 @@ class NonEmptyTexts:
         return cls.from_list(to_text_list(X), row_index(X), text_column_name(X))
 
     @classmethod
-    def from_list(cls, texts: list[str | None], index: Any = None, column: str | None = None) -> NonEmptyTexts:
+    def from_list(cls, texts: list[str | None], index: Any = None, column: TextColumn | None = None) -> NonEmptyTexts:
         """Find the rows of a list of cleaned texts that hold a text."""
         rows = [i for i, text in enumerate(texts) if text is not None]
         return cls(texts, rows, [text for text in texts if text is not None], index, column)

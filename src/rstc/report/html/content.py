@@ -6,22 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from rstc.io.columns import format_text_column, list_text_columns
 from rstc.io.predictions import HIGH_CONFIDENCE, MEDIUM_CONFIDENCE
 from rstc.numerics.hierarchy import collapse_tree
 from rstc.report.colours import GREY, HUES, assign_colours, colour_run
+from rstc.results.comparisons import Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.summary import ClusterEntry, OutlierSummary
 
 N_CATEGORY_COLOURS = 10  # values of a column that have a colour of their own
 
 
-def build_page_content(run: CorrectedRun) -> dict[str, Any]:
+def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None) -> dict[str, Any]:
     """Build the content of the page of a run.
 
     Parameters
     ----------
     run : CorrectedRun
         The run, whose clusters are shown after the corrections.
+    comparisons : Comparisons, optional
+        The clusters over time and by group.
 
     Returns
     -------
@@ -35,35 +39,65 @@ def build_page_content(run: CorrectedRun) -> dict[str, Any]:
         sample = f" · a sample of {source.n_texts:,}{sample}"
     return {
         "title": source.file,
-        "facts": f"column “{source.text_column}”{sample} · made {summary.created[:10]}",
+        "facts": f"{format_text_column(source.text_column, '“”')}{sample} · made {summary.created[:10]}",
         "clusters": build_cluster_content(run),
         "count": stored["count"],
         "tree": build_tree_content(run),
+        "levels": build_level_content(run),
+        "over_time": comparisons and comparisons.over_time and comparisons.over_time.to_json(),
+        "groups": [shares.to_json() for shares in comparisons.groups] if comparisons else [],
         "history": summary.history,
         "losses": summary.losses,
         "steps": summary.n_iter,
         "settled": summary.converged,
         "truth": stored.get("truth"),
         "reliability": _build_reliability_content(run),
+        "messages": [
+            {"text": message.text, "advice": message.advice, "level": message.level} for message in summary.messages
+        ],
+        "proposals": build_proposal_content(run),
+        "updates": [{"file": entry.file, "rows": entry.n_rows, "date": entry.date} for entry in summary.updates],
         "run": {
             **{name.replace("_", " "): value for name, value in stored["input"].items() if value is not None},
             "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
             "clusters found": len(summary.clusters),
             **_build_outlier_content(summary.outliers),
-            **({"decided by the texts": " ".join(summary.decisions)} if summary.decisions else {}),
             "preset": summary.preset,
             "seed": summary.seed,
             "device": f"{summary.device}, {summary.precision}",
             "seconds": summary.seconds,
             "made": summary.created,
         },
+        "decisions": summary.decisions,
         "confidence_levels": [MEDIUM_CONFIDENCE, HIGH_CONFIDENCE],
         "colours": {"hues": HUES, "grey": GREY, "categories": list(assign_colours(range(N_CATEGORY_COLOURS)).values())},
-        "text_column": {"name": source.text_column, "position": run.points.text_position},
+        "text_column": {
+            "name": " + ".join(list_text_columns(source.text_column)),
+            "position": run.points.text_position,
+        },
         "settings": summary.settings,
         "versions": summary.versions,
         "rows": None if _holds_all_rows(run) else (run.points.rows + 1).tolist(),
     }
+
+
+def build_proposal_content(run: CorrectedRun) -> list[dict[str, Any]]:
+    """Build the proposals of new clusters of a run, as the script of the page reads them.
+
+    Parameters
+    ----------
+    run : CorrectedRun
+        The run.
+
+    Returns
+    -------
+    list of dict
+        One JSON object per proposal, whose nearest cluster is that of the corrected run.
+    """
+    return [
+        {**proposal.to_json(), "near": None if proposal.near is None else run.find_successor(proposal.near)}
+        for proposal in run.proposals
+    ]
 
 
 def _build_outlier_content(outliers: OutlierSummary | None) -> dict[str, Any]:
@@ -107,6 +141,7 @@ def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:
             "typical": entry.typical_rows,
             "doubtful": entry.doubtful_rows,
             "name": entry.name,
+            "description": entry.description,
             "size": entry.size,
             "share": entry.share,
             "estimated_share": entry.estimated_share,
@@ -155,6 +190,34 @@ def build_tree_content(run: CorrectedRun) -> list[list[float]]:
         if first is not None and second is not None:
             rows.append([first, second, round(distance, 4)])
     return rows
+
+
+def build_level_content(run: CorrectedRun) -> list[dict[str, Any]] | None:
+    """Build the levels of detail of a run after its corrections, coarse to fine; None if there is but one.
+
+    Parameters
+    ----------
+    run : CorrectedRun
+        The run.
+
+    Returns
+    -------
+    list of dict
+        The groups of each level with their clusters, and their texts where the level is finer than the clusters.
+    """
+    return [
+        {
+            "name": level.name,
+            "n_clusters": len(level.groups),
+            "is_chosen": level.is_chosen,
+            "groups": [
+                {"name": group.name, "clusters": group.clusters}
+                | ({} if group.rows is None else {"rows": group.rows.tolist()})
+                for group in level.groups
+            ],
+        }
+        for level in run.levels()
+    ] or None
 
 
 def _holds_all_rows(run: CorrectedRun) -> bool:

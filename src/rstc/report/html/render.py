@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rstc.io.atomic import replace_file
 from rstc.report.html.content import build_page_content
 from rstc.report.html.packed_columns import pack_columns
+from rstc.results.comparisons import Comparisons, repeat_comparisons, write_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import REPORT
 
@@ -29,12 +30,14 @@ MAX_TEXT_LENGTH = 20_000  # characters of a text that the page holds
 # Codes in the packed arrays; script/data.js has the same.
 PACKED_NO_CLUSTER = 2**32 - 1  # uint32: the text has no cluster
 PACKED_NO_CONFIDENCE = 255  # uint8: the text was corrected
+STYLES = ("page", "tabs")
 SCRIPTS = (
     "data",
     "columns",
     "dom",
     "state",
     "colours",
+    "grouping",
     "map",
     "map_points",
     "map_contours",
@@ -47,14 +50,24 @@ SCRIPTS = (
     "detail",
     "overview",
     "search",
-    "count",
+    "tabs",
     "charts",
+    "count",
+    "time",
+    "groups",
+    "tree",
+    "truth",
+    "proposals",
+    "made",
+    "print",
     "exports",
     "main",
 )
 
 
-def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str:
+def render_page(
+    run: CorrectedRun, editing: dict[str, str] | None = None, comparisons: Comparisons | None = None
+) -> str:
     """Render the page of a run, which shows the clusters after the corrections.
 
     Parameters
@@ -63,6 +76,8 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
         The run. For a page that is served it is the run without corrections: the server sends them.
     editing : dict, optional
         Token of the server that saves corrections; by default the page is read-only.
+    comparisons : Comparisons, optional
+        The clusters over time and by group.
 
     Returns
     -------
@@ -71,11 +86,11 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
     """
     from jinja2 import Environment, StrictUndefined
 
-    style = _read_asset("page.css")
+    style = "\n".join(_read_asset(f"{name}.css") for name in STYLES)
     script = '(() => {\n"use strict";\n' + "\n".join(_read_asset(f"script/{name}.js") for name in SCRIPTS) + "\n})();\n"
     points, clusters = run.points, run.clusters
     columns, left_out = pack_columns(points.columns)
-    content = build_page_content(run) | {
+    content = build_page_content(run, comparisons) | {
         "block_texts": BLOCK_TEXTS,
         "editing": editing,
         "columns": [column.facts for column in columns],
@@ -108,7 +123,7 @@ def render_page(run: CorrectedRun, editing: dict[str, str] | None = None) -> str
     )
 
 
-def write_page(folder: Path, run: CorrectedRun | None = None) -> Path:
+def write_page(folder: Path, run: CorrectedRun | None = None, comparisons: Comparisons | None = None) -> Path:
     """Write the page of a run, with its corrections.
 
     Parameters
@@ -117,6 +132,9 @@ def write_page(folder: Path, run: CorrectedRun | None = None) -> Path:
         The run folder.
     run : CorrectedRun, optional
         The run; by default it is read from the folder.
+    comparisons : Comparisons, optional
+        The clusters over time and by group. By default what was compared last is computed again, since the clusters may
+        have changed, and written to comparisons.json.
 
     Returns
     -------
@@ -124,8 +142,12 @@ def write_page(folder: Path, run: CorrectedRun | None = None) -> Path:
         The page.
     """
     run = run or CorrectedRun.read(folder)
+    if comparisons is None:
+        comparisons = repeat_comparisons(folder, run)
+        if comparisons is not None:
+            write_comparisons(folder, comparisons)
     with replace_file(folder / REPORT) as temporary:
-        temporary.write_text(render_page(run), encoding="utf-8")
+        temporary.write_text(render_page(run, comparisons=comparisons), encoding="utf-8")
     return folder / REPORT
 
 

@@ -16,6 +16,7 @@ const MIN_POINT_CONTRAST = 3;
 const adaptedColours = new Map();
 
 function colourOf(cluster) {
+  if (groupOf(cluster)) return groupColour(groupOf(cluster));
   const colour = state.clusters.get(cluster)?.colour;
   if (!colour || !isDark()) return colour ? parseColour(colour) : GREY;
   if (!adaptedColours.has(colour)) adaptedColours.set(colour, readableColour(parseColour(colour), themeColour("--back"), [255, 255, 255], MIN_POINT_CONTRAST, 0));

@@ -1,8 +1,4 @@
-// The number of clusters: the scores of each candidate, and the tree over the clusters.
-
-function nClustersPanel() {
-  return [element("h2", {}, "Number of clusters"), ...(content.count ? nClustersFigures(content.count) : []), ...treeFigure()];
-}
+// The number of clusters: the scores of each candidate.
 
 function nClustersFigures(search) {
   const { n_clusters, low, high, sure, runners_up, candidates } = search;
@@ -41,33 +37,4 @@ function nClustersFigures(search) {
       element("p", { class: "meta" }, "Neighbour NMI: normalized mutual information of the clusters of neighbouring texts. Silhouette: how much nearer texts are to their own cluster than to the next. Stability: adjusted mutual information of two halves of the texts that are clustered separately."),
       element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows))));
   return parts;
-}
-
-function treeFigure() {
-  const nodes = new Map(), rows = content.tree.filter(([a, b]) => state.clusters.has(a) && state.clusters.has(b));
-  if (!rows.length) return [];
-  const nodeOf = (id) => nodes.get(id) || { leaves: [id], distance: 0, children: [] };
-  let root = null;
-  for (const [a, b, distance] of rows) {
-    const children = [nodeOf(a), nodeOf(b)];
-    root = { leaves: children.flatMap((child) => child.leaves), distance, children };
-    for (const id of root.leaves) nodes.set(id, root);
-  }
-  const line = 20, names = 250, width = 380, largest = Math.max(root.distance, 1e-9);
-  const rowOf = new Map(root.leaves.map((id, i) => [id, i]));
-  const svg = svgElement("svg", { viewBox: `0 0 ${names + width + 20} ${root.leaves.length * line + 10}`, width: names + width + 20, role: "img", "aria-label": "A tree over the clusters" });
-  const x = (distance) => names + (distance / largest) * width;
-  const draw = (node) => {
-    if (!node.children.length) {
-      const id = node.leaves[0], y = rowOf.get(id) * line + line / 2 + 5, name = clusterName(id);
-      svg.append(svgElement("text", { x: names - 8, y: y + 4, "text-anchor": "end" }, name.length > 34 ? name.slice(0, 33) + "…" : name));
-      return y;
-    }
-    const ys = node.children.map(draw), joined = x(node.distance);
-    node.children.forEach((child, i) => svg.append(svgElement("line", { x1: x(child.distance), x2: joined, y1: ys[i], y2: ys[i], stroke: "currentColor", opacity: 0.6 })));
-    svg.append(svgElement("line", { x1: joined, x2: joined, y1: ys[0], y2: ys[1], stroke: "currentColor", opacity: 0.6 }));
-    return (ys[0] + ys[1]) / 2;
-  };
-  draw(root);
-  return [element("h3", {}, "Similarity of the clusters"), element("figure", {}, element("figcaption", {}, "The further to the left two branches meet, the more similar their texts are. For fewer clusters: rstc merge DIR --to 5."), svg)];
 }

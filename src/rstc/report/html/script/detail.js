@@ -41,15 +41,17 @@ function quoteSection(title, rows) {
 }
 
 function clusterDetail(id) {
-  const cluster = state.clusters.get(id), rows = rowsOf(id);
+  const cluster = state.clusters.get(id), rows = passingRowsOf(id);
   const inCluster = (list) => list.filter((row) => state.cluster[row] === id && passes(row));
-  const confidence = meanConfidences().get(id), filtered = state.passing ? `, of those that pass the filters` : "";
+  const confidence = meanConfidences(Boolean(groupOf(id))).get(id), filtered = state.passing ? `, of those that pass the filters` : "";
+  const group = groupOf(id), what = group?.rows ? `part of ${clusterName(group.largest)}` : group ? `${group.clusters.length} clusters` : `cluster ${id === NO_CLUSTER ? "none" : id}`;
   const near = (cluster?.near ?? []).filter((other) => state.clusters.has(other));
   return [
     backButton(),
     element("h2", {}, colourDot(id), " ", clusterName(id)),
     cluster?.description ? element("p", { class: "description" }, cluster.description) : null,
-    element("p", { class: "meta" }, `cluster ${id === NO_CLUSTER ? "none" : id} · ${formatTexts(rows.length)} (${formatPercent(rows.length / N)})${filtered} · mean confidence ${formatPercent(confidence)}`),
+    element("p", { class: "meta" }, `${what} · ${formatTexts(rows.length)} (${formatPercent(rows.length / N)})${filtered} · mean confidence ${formatPercent(confidence)}`),
+    groupMembers(id),
     cluster?.reliability ? element("p", { class: "note" }, `${capitalise(cluster.reliability.sentence)}.`) : null,
     cluster ? element("div", { class: "words" }, ...cluster.keywords.map((word) => element("span", {}, word))) : null,
     near.length ? element("p", { class: "near" }, "Near: ", ...near.flatMap((other) => [clusterLink(other), " "])) : null,

@@ -6,8 +6,8 @@ const colouring = { column: null }; // null: by cluster
 function colourFunction() {
   const { column } = colouring;
   if (!column) {
-    const colours = new Map([...state.clusters.keys()].map((id) => [id, toPixel(colourOf(id))])), grey = toPixel(GREY);
-    return (row) => colours.get(state.cluster[row]) ?? grey;
+    const { ids, ofRow } = shownIndex(), colours = ids.map((id) => toPixel(colourOf(id)));
+    return (row) => colours[ofRow[row]];
   }
   const grey = toPixel(GREY);
   if (column.kind === "category") {

@@ -9,7 +9,7 @@ function drawList() {
     confidence: (a, b) => (confidence.get(a) ?? 2) - (confidence.get(b) ?? 2),
     stability: (a, b) => stabilityOf(a) - stabilityOf(b) || a - b,
   }[order];
-  byId("facts").textContent = `${formatCount(N)} texts in ${formatCount(ids.filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
+  byId("facts").textContent = `${formatCount(N)} texts in ${formatCount([...new Set(state.cluster)].filter((id) => id !== NO_CLUSTER).length)} clusters · ${content.facts}`;
   const largest = Math.max(1, ...shown.values());
   const items = ids.sort(compare).map((id) => {
     const bar = element("span", { class: "bar-fill", "aria-hidden": "true" }), count = shown.get(id) ?? 0;
@@ -47,14 +47,15 @@ function showReliability() {
   byId("reliability").hidden = false;
 }
 
-// The mean confidence of each cluster from 0 to 1; a cluster of corrected texts only has none.
-function meanConfidences() {
-  const totals = new Map();
+// The mean confidence of each cluster from 0 to 1, by default of the groups that clusters are shown in; a cluster of
+// corrected texts only has none.
+function meanConfidences(grouped = true) {
+  const totals = new Map(), shown = grouped ? shownClusters() : state.cluster;
   for (let row = 0; row < N; row++) {
     const confidence = confidenceOf(row);
     if (confidence === null) continue;
-    const [total, n] = totals.get(state.cluster[row]) ?? [0, 0];
-    totals.set(state.cluster[row], [total + confidence, n + 1]);
+    const [total, n] = totals.get(shown[row]) ?? [0, 0];
+    totals.set(shown[row], [total + confidence, n + 1]);
   }
   return new Map([...totals].map(([cluster, [total, n]]) => [cluster, total / n / 100]));
 }

@@ -8,6 +8,7 @@ function startTheme() {
     pointStyles = null;
     drawLegend();
     redraw();
+    if (openPanel !== "map") redrawPanel();
   });
 }
 
@@ -19,7 +20,9 @@ startDetail();
 startLegend();
 startFilters();
 startMap();
+startGrouping();
 startSearch();
 startExport();
+startPrint();
 startEditing();
 document.documentElement.dataset.ready = "true";

@@ -22,9 +22,9 @@ function contoursNow() {
 
 // The rows of each cluster that are shown: all, or those that pass the filters.
 function clusterRows() {
-  const members = new Map();
+  const members = new Map(), shown = shownClusters();
   for (let row = 0; row < N; row++) {
-    const cluster = state.cluster[row];
+    const cluster = shown[row];
     if (cluster === NO_CLUSTER || !passes(row)) continue;
     if (!members.has(cluster)) members.set(cluster, []);
     members.get(cluster).push(row);

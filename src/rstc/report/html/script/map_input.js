@@ -23,7 +23,7 @@ function showTip(row, px, py) {
   if (row < 0) return;
   const column = colouring.column, value = column && cellText(column, row);
   tip.replaceChildren(
-    element("strong", {}, colourDot(state.cluster[row]), " ", clusterName(state.cluster[row])),
+    element("strong", {}, colourDot(shownClusters()[row]), " ", clusterName(shownClusters()[row])),
     element("div", {}, shorten(textOf(row), 240)),
     value ? element("div", { class: "meta" }, `${column.name}: ${value}`) : "");
   const { width, height } = canvasSize();
@@ -47,7 +47,7 @@ function focusRow(row) {
     moveView();
   }
   showTip(row, ...placeOfRow(row));
-  byId("announcement").textContent = `${clusterName(state.cluster[row])}: ${shorten(textOf(row), 240)}`;
+  byId("announcement").textContent = `${clusterName(shownClusters()[row])}: ${shorten(textOf(row), 240)}`;
   redraw();
 }
 
@@ -57,7 +57,7 @@ function mapKey(event) {
     ? () => (event.shiftKey ? moveBy(-60 * direction[0], -60 * direction[1]) : focusRow(nextRow(map.focus, ...direction)))
     : {
         "+": () => zoomBy(1.4), "=": () => zoomBy(1.4), "-": () => zoomBy(1 / 1.4), 0: showWholeMap,
-        Enter: () => map.focus >= 0 && showSimilar(map.focus), " ": () => map.focus >= 0 && select(state.cluster[map.focus]),
+        Enter: () => map.focus >= 0 && showSimilar(map.focus), " ": () => map.focus >= 0 && select(shownClusters()[map.focus]),
       }[event.key];
   if (!action) return;
   event.preventDefault();

@@ -29,9 +29,10 @@ function stylePoints() {
   const colours = new Uint32Array(N), marks = new Uint8Array(N), colour = colourFunction();
   const isMarked = state.rows ? new Set([...state.rows, ...(state.sections ?? []).flatMap((section) => section.rows)]) : null;
   const selects = isMarked !== null || state.selected !== null;
+  const shown = groupOf(state.selected) ? shownClusters() : state.cluster;
   for (let row = 0; row < N; row++) {
     colours[row] = colour(row);
-    const hit = isMarked ? isMarked.has(row) : state.selected !== null && state.cluster[row] === state.selected;
+    const hit = isMarked ? isMarked.has(row) : state.selected !== null && shown[row] === state.selected;
     marks[row] = !passes(row) ? 0 : selects ? (hit ? 2 : 0) : 1;
   }
   return { colours, marks, counts: [0, 1, 2].map((mark) => marks.reduce((n, other) => n + (other === mark), 0)) };

@@ -2,6 +2,7 @@
 
 const N_LARGEST = 5;
 const MAX_HINTS = 6;
+const MAX_TRENDS = 4;
 
 function statTile(value, label, onclick) {
   const parts = [element("strong", {}, value), element("span", {}, label)];
@@ -15,11 +16,12 @@ function shareBar(share, colour) {
 }
 
 function tiles(sizes) {
-  const n = [...sizes].filter(([id, size]) => id !== NO_CLUSTER && size > 0).length, rated = [...state.clusters.values()].filter((cluster) => sizes.get(cluster.id) > 0 && cluster.reliability);
+  const count = (some) => [...some].filter(([id, size]) => id !== NO_CLUSTER && size > 0).length, ungrouped = clusterSizes(state.passing !== null, false);
+  const n = count(sizes), rated = [...state.clusters.values()].filter((cluster) => ungrouped.get(cluster.id) > 0 && cluster.reliability);
   const again = rated.filter(({ reliability }) => 2 * reliability.n_found >= reliability.n_repeats).length;
   return element("div", { class: "tiles" },
     statTile(formatCount(countPassing()), state.passing ? `of ${formatTexts(N)} pass the filters` : "texts"),
-    statTile(formatCount(n), n === 1 ? "cluster" : "clusters"),
+    statTile(formatCount(n), state.grouping ? `groups of ${formatCount(count(ungrouped))} clusters` : n === 1 ? "cluster" : "clusters"),
     rated.length ? statTile(`${again} of ${rated.length}`, "found again in most repeats") : null);
 }
 
@@ -39,21 +41,22 @@ function largestClusters(sizes, totals) {
 function newsItems() {
   const items = [];
   for (const { file, rows, date } of content.updates ?? []) items.push(element("li", {}, `${formatTexts(rows)} added from ${file} (${date.slice(0, 10)})`));
-  for (const proposal of content.proposals ?? []) {
-    if (proposal.status !== "open") continue;
-    const show = () => { showRows(proposal.rows, `Proposed cluster: ${proposal.name}`); scrollToTexts(); };
-    items.push(element("li", {}, "Proposed cluster: ", actionButton(proposal.name, show, { class: "link" }), ` (${formatTexts(proposal.size)})`));
+  for (const proposal of state.proposals.filter(({ status }) => status === "open")) {
+    const show = () => { openTab("proposals"); document.querySelector(`[data-proposal="${proposal.id}"]`).scrollIntoView(); };
+    items.push(element("li", {}, "Proposed cluster: ", actionButton(proposal.name, show, { class: "link", "data-action": "to-proposal" }), ` (${formatTexts(proposal.size)})`));
   }
-  for (const { id, trend, sentence } of content.over_time?.clusters ?? []) {
-    if (!["new", "growing"].includes(trend) || !state.clusters.has(id)) continue;
+  const trends = (content.over_time?.clusters ?? []).filter(({ id, trend }) => trend !== "steady" && state.clusters.has(id)).sort(compareTrends);
+  for (const { id, trend, sentence } of trends.slice(0, MAX_TRENDS)) {
     items.push(element("li", {}, element("span", { class: "badge" }, trend), " ", clusterLink(id), " ", sentence ?? ""));
   }
+  if (trends.length) items.push(element("li", {}, actionButton(trends.length > MAX_TRENDS ? `All ${formatCount(trends.length)} trends over time` : "Over time", () => openTab("time"), { class: "link", "data-action": "to-trends" })));
   return items;
 }
 
 // Hints on what to look at first, the most important first: [node].
-function hints(sizes) {
-  const found = [], entries = [...state.clusters.values()].filter((cluster) => sizes.get(cluster.id) > 0), means = meanConfidences();
+function hints() {
+  const sizes = clusterSizes(state.passing !== null, false);
+  const found = [], entries = [...state.clusters.values()].filter((cluster) => sizes.get(cluster.id) > 0), means = meanConfidences(false);
   const rowsLink = (rows, label, about) => actionButton(label, () => { showRows(rows, about); scrollToTexts(); }, { class: "link" });
   const isMixed = (cluster) => sizes.get(cluster.id) > (1.5 * N) / Math.max(entries.length, 1) && means.get(cluster.id) < content.confidence_levels[1];
   const mixed = entries.filter(isMixed).sort((a, b) => sizes.get(b.id) - sizes.get(a.id)).slice(0, 2);
@@ -89,7 +92,7 @@ function overview() {
     ...largestClusters(sizes, totals),
     ...listSection("What is new", newsItems(), "news"),
     ...listSection("Good to know", messages, "messages"),
-    ...listSection("What to look at first", hints(sizes).map((parts) => element("li", {}, ...parts)), "hints"),
+    ...listSection("What to look at first", hints().map((parts) => element("li", {}, ...parts)), "hints"),
     element("p", { class: "meta help" }, "Click a point or a name on the map, draw around texts with the lasso, or press / to search."),
   ].filter((part) => part !== null);
 }

@@ -4,6 +4,7 @@
 const state = {
   cluster: Uint32Array.from(points.cluster),
   clusters: new Map(content.clusters.map((cluster) => [cluster.id, { ...cluster }])),
+  proposals: content.proposals ?? [], // new clusters that an update proposed
   selected: null, // the number of a cluster
   rows: null, // texts from the lasso, the search or a click
   sections: null, // headings of parts of these texts: [{ title, rows }]
@@ -11,6 +12,7 @@ const state = {
   terms: [], // what was searched, to be marked in the texts
   filters: new Map(), // from the number of a column to a filter of filters.js
   passing: null, // Uint8Array, whether each text passes the filters; null without filters
+  edits: 0, // the number of corrections in an editing session
 };
 
 const listeners = [];
@@ -24,7 +26,7 @@ function notify() {
 }
 
 function clusterName(cluster) {
-  return cluster === NO_CLUSTER ? "noise" : state.clusters.get(cluster)?.name ?? `cluster ${cluster}`;
+  return cluster === NO_CLUSTER ? "noise" : (groupOf(cluster) ?? state.clusters.get(cluster))?.name ?? `cluster ${cluster}`;
 }
 
 // The confidence of a text in percent, null if it was corrected.
@@ -48,15 +50,21 @@ function findRows(condition) {
   return rows;
 }
 
+// The texts of a cluster or a group of clusters.
 function rowsOf(cluster) {
-  return findRows((row) => state.cluster[row] === cluster);
+  const rows = [], shown = groupOf(cluster) ? shownClusters() : state.cluster;
+  for (let row = 0; row < N; row++) if (shown[row] === cluster) rows.push(row);
+  return rows;
 }
 
-// The number of texts of each cluster, or of those that pass the filters.
-function clusterSizes(filtered = false) {
-  const sizes = new Map([...state.clusters.keys()].map((id) => [id, 0]));
+const passingRowsOf = (cluster) => rowsOf(cluster).filter(passes);
+
+// The number of texts of each cluster, or of those that pass the filters; by default of the groups that clusters are shown in.
+function clusterSizes(filtered = false, grouped = true) {
+  const sizes = new Map([...state.clusters.keys()].map((id) => [grouped ? shownCluster(id) : id, 0]));
+  const clusters = grouped ? shownClusters() : state.cluster;
   for (let row = 0; row < N; row++) {
-    if (!filtered || passes(row)) sizes.set(state.cluster[row], (sizes.get(state.cluster[row]) ?? 0) + 1);
+    if (!filtered || passes(row)) sizes.set(clusters[row], (sizes.get(clusters[row]) ?? 0) + 1);
   }
   return sizes;
 }
@@ -80,5 +88,5 @@ function scrollToTexts() {
 // The texts of the detail view, which "the texts shown" of the export means.
 function rowsInDetail() {
   if (state.rows) return state.rows.filter(passes);
-  return state.selected === null ? [] : rowsOf(state.selected);
+  return state.selected === null ? [] : passingRowsOf(state.selected);
 }

@@ -1,0 +1,1 @@
+"""What names clusters: prompts, answers, commands, chat servers and the cache of their answers."""
