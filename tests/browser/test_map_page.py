@@ -102,7 +102,19 @@ def test_overview_selects_and_comes_back(page: Any) -> None:
 def test_overview_shows_what_the_run_knows_beyond_clusters(browser: Any, run: Path, tmp_path: Path) -> None:
     more = {
         "messages": [{"text": "12 texts were cut", "advice": "Raise max_length.", "level": "warning"}],
-        "proposals": [{"id": 0, "name": "gift cards", "size": 3, "rows": [1, 2, 3], "status": "open"}],
+        "proposals": [
+            {
+                "id": 0,
+                "name": "gift cards",
+                "size": 3,
+                "stability": None,
+                "keywords": ["gift", "card"],
+                "typical": [1],
+                "rows": [1, 2, 3],
+                "near": None,
+                "status": "open",
+            }
+        ],
         "updates": [{"file": "march.csv", "rows": 40, "date": "2026-03-31"}],
         "over_time": {
             "clusters": [{"id": 0, "trend": "growing", "sentence": "doubled since May"}, {"id": 1, "trend": "steady"}]
@@ -118,7 +130,10 @@ def test_overview_shows_what_the_run_knows_beyond_clusters(browser: Any, run: Pa
     for part in ("40 texts added from march.csv", "gift cards", "growing", "doubled since May"):
         assert part in news
     assert len(all_of(browser, "#news li")) == 3, "a steady cluster is not new"
-    find(browser, "#news .link").click()
+    assert find(browser, "[data-action='to-trends']").text == "Over time: 1 of 2 clusters changed"
+    find(browser, "[data-action='to-proposal']").click()
+    assert find(browser, "#tab-proposals").get_attribute("aria-selected") == "true"
+    find(browser, "[data-proposal='0'] button").click()
     assert [item.get_attribute("data-row") for item in all_of(browser, "#detail ul.all li")] == ["1", "2", "3"]
 
 

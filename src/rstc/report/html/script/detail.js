@@ -132,7 +132,7 @@ function showOverview() {
 }
 
 function clusterLink(id) {
-  return element("button", { type: "button", class: "link", "data-cluster": id, onclick: () => { select(id); scrollToTexts(); } }, colourDot(id), " ", clusterName(id));
+  return element("button", { type: "button", class: "link", "data-cluster": id, onclick: () => { select(id); scrollToTexts(); } }, colourDot(id), clusterName(id));
 }
 
 function startDetail() {

@@ -37,6 +37,8 @@ function largestClusters(sizes, totals) {
   return [element("h3", {}, state.passing ? "The largest clusters of the filtered texts" : "The largest clusters"), element("div", { class: "largest-list" }, ...rows)];
 }
 
+const changedClusters = () => (content.over_time?.clusters ?? []).filter(({ id, trend }) => trend !== "steady" && state.clusters.has(id));
+
 // What is new since earlier runs and in the course of time, if the run knows.
 function newsItems() {
   const items = [];
@@ -45,11 +47,10 @@ function newsItems() {
     const show = () => { openTab("proposals"); document.querySelector(`[data-proposal="${proposal.id}"]`).scrollIntoView(); };
     items.push(element("li", {}, "Proposed cluster: ", actionButton(proposal.name, show, { class: "link", "data-action": "to-proposal" }), ` (${formatTexts(proposal.size)})`));
   }
-  const trends = (content.over_time?.clusters ?? []).filter(({ id, trend }) => trend !== "steady" && state.clusters.has(id)).sort(compareTrends);
-  for (const { id, trend, sentence } of trends.slice(0, MAX_TRENDS)) {
-    items.push(element("li", {}, element("span", { class: "badge" }, trend), " ", clusterLink(id), " ", sentence ?? ""));
+  for (const { id, trend, sentence } of changedClusters().sort(compareTrends).slice(0, MAX_TRENDS)) {
+    const [before, after] = (sentence ?? "").split(`'${nameOf(id)}'`, 2); // most sentences name the cluster
+    items.push(element("li", {}, element("span", { class: "badge" }, trend), " ", ...(after === undefined ? [clusterLink(id), ` ${before}`] : [before, clusterLink(id), after])));
   }
-  if (trends.length) items.push(element("li", {}, actionButton(trends.length > MAX_TRENDS ? `All ${formatCount(trends.length)} trends over time` : "Over time", () => openTab("time"), { class: "link", "data-action": "to-trends" })));
   return items;
 }
 
@@ -91,6 +92,7 @@ function overview() {
     state.passing ? actionButton(`Read the ${formatTexts(countPassing())}`, () => { showRows(findRows(() => true), "Texts that pass the filters"); scrollToTexts(); }, { "data-action": "read-filtered" }) : null,
     ...largestClusters(sizes, totals),
     ...listSection("What is new", newsItems(), "news"),
+    changedClusters().length ? actionButton(`Over time: ${changedClusters().length} of ${formatCount(content.over_time.clusters.length)} clusters changed`, () => openTab("time"), { class: "link", "data-action": "to-trends" }) : null,
     ...listSection("Good to know", messages, "messages"),
     ...listSection("What to look at first", hints().map((parts) => element("li", {}, ...parts)), "hints"),
     element("p", { class: "meta help" }, "Click a point or a name on the map, draw around texts with the lasso, or press / to search."),
