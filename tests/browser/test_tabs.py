@@ -12,6 +12,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
+from browser_page import settled
 from made_pages import make_groups, make_levels, make_over_time, make_run, write_made_page
 from rstc.results.corrected_run import CorrectedRun
 
@@ -335,6 +336,8 @@ def test_cell_of_the_confusion_matrix_tells_class_cluster_count_and_share(page: 
     truth = made.summary.truth
     assert truth is not None
     cells = find(page, "#matrix-cells")
+    page.execute_script("arguments[0].scrollIntoView({ block: 'center' })", cells)
+    settled(page)  # scrolling hides the tooltip
     cells.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
     spoken = find(page, "#matrix-cell").get_attribute("textContent")
     count = truth.matrix[1][1]

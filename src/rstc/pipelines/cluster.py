@@ -267,8 +267,8 @@ def write_results(
             output.shown,
             output.clusters[output.shown],
             output.confidence[output.shown],
-            layout=np.zeros((len(output.texts), 2), dtype=np.uint16),
-            columns=collect_columns(run_input, output.shown) if origin.keep_columns else pd.DataFrame(),
+            np.zeros((len(output.texts), 2), dtype=np.uint16),
+            *(collect_columns(run_input, output.shown) if origin.keep_columns else ()),
         )
         names = {entry.cluster: entry.name for entry in clusters}
         model.rename_clusters(names)
@@ -312,10 +312,12 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
     Summary
     """
     from rstc.results.layout import compute_layout
+    from rstc.results.neighbours import find_text_neighbours
 
     with progress.stage("map"):
         unfinished = read_unfinished(folder)
-        points = replace(unfinished.points, layout=compute_layout(unfinished.E))
+        layout = compute_layout(unfinished.E)
+        points = replace(unfinished.points, layout=layout, neighbours=find_text_neighbours(unfinished.E, layout))
     with progress.stage("write"):
         write_points(folder, points)
         write_embeddings(folder, unfinished.E)

@@ -154,16 +154,28 @@ def summarise_run(
     return build_summary(input_info, output, model, clusters, origin, seconds, levels)
 
 
-def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> pd.DataFrame:
-    """Collect the columns of the shown rows, without a column of texts and columns of their augmented versions."""
+def collect_columns(run_input: RunInput, shown: NDArray[np.int64]) -> tuple[pd.DataFrame, int]:
+    """Collect the columns of the shown rows, without a column of texts and columns of their augmented versions.
+
+    Returns
+    -------
+    columns : DataFrame
+        One row for each shown text.
+    text_position : int
+        The number of columns that stand before the texts; texts that are joined stand before the first of their parts.
+    """
     texts = list_text_columns(run_input.columns.text)
     left_out = {*(texts if len(texts) == 1 else ()), *(run_input.columns.views or ())}  # the parts of joined texts stay
     parts, start = [], 0
+    before: list[str] = []
     for table in run_input.read_tables():
         rows = shown[np.searchsorted(shown, start) : np.searchsorted(shown, start + len(table))] - start
         parts.append(table.iloc[rows].drop(columns=list(left_out), errors="ignore"))
+        if not before and texts[0] in table.columns:
+            before = [str(name) for name in table.columns[: table.columns.get_loc(texts[0])]]
         start += len(table)
-    return make_storable(pd.concat(parts, ignore_index=True))
+    columns = make_storable(pd.concat(parts, ignore_index=True))
+    return columns, sum(name in before for name in columns.columns)
 
 
 def iter_clustered_tables(run_input: RunInput, output: RunOutput, names: Mapping[int, str]) -> Iterator[pd.DataFrame]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rstc.report.colours import GREY, colour_of
+from rstc.report.colours import GREY
 from rstc.report.figure_style import remove_frame, shorten_name
 from rstc.results.group_shares import GroupShares
 from rstc.results.over_time import ClusterOverTime, OverTime
@@ -42,7 +42,7 @@ def name_figure(column: str, taken: Container[str]) -> str:
     return name
 
 
-def draw_over_time(figure: Figure, result: OverTime) -> None:
+def draw_over_time(figure: Figure, result: OverTime, colours: Mapping[int, str]) -> None:
     """Draw the shares of the clusters with the strongest trends, with bands of their 95 % intervals."""
     n_found = sum(entry.trend != "steady" or entry.peak is not None for entry in result.clusters)
     entries = result.sort_by_strength()[: min(MAX_PANELS, -(-max(n_found, MIN_PANELS) // _COLUMNS) * _COLUMNS)]
@@ -50,7 +50,7 @@ def draw_over_time(figure: Figure, result: OverTime) -> None:
     figure.set_size_inches(9.5, 2.1 * n_rows + 0.6)
     panels = np.atleast_1d(figure.subplots(n_rows, _COLUMNS, sharex=True)).ravel()
     for axes, entry in zip(panels, entries, strict=False):
-        _draw_panel(axes, result, entry)
+        _draw_panel(axes, result, entry, colours.get(entry.cluster, GREY))
     for axes in panels[len(entries) :]:
         axes.set_axis_off()
     for axes in panels[max(0, len(entries) - _COLUMNS) : len(entries)]:
@@ -65,12 +65,12 @@ def draw_over_time(figure: Figure, result: OverTime) -> None:
     )
 
 
-def _draw_panel(axes: Axes, result: OverTime, entry: ClusterOverTime) -> None:
+def _draw_panel(axes: Axes, result: OverTime, entry: ClusterOverTime, colour: str) -> None:
     """Draw one cluster over time: its shares, their intervals, its trend and its peak."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-    colour, periods = colour_of(entry.cluster), result.periods.astype("datetime64[s]")
+    periods = result.periods.astype("datetime64[s]")
     low, high, shares = (100 * values for values in (entry.low, entry.high, entry.shares))
     axes.fill_between(periods, low, high, color=colour, alpha=0.18, lw=0)
     axes.plot(periods, shares, color=colour, lw=1.4)

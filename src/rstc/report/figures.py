@@ -11,7 +11,7 @@ import numpy as np
 
 from rstc.errors import InputError
 from rstc.io.durability import make_folder
-from rstc.report.colours import GREY, HUES, colour_of
+from rstc.report.colours import GREY, HUES, colour_run
 from rstc.report.comparison_figures import draw_groups, draw_over_time, name_figure
 from rstc.report.figure_style import remove_frame, shorten_name
 from rstc.report.hierarchy_figure import draw_hierarchy
@@ -66,7 +66,7 @@ def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None 
         "curves": partial(draw_curves, run=run),
     }
     if comparisons is not None and comparisons.over_time is not None:
-        figures["over_time"] = partial(draw_over_time, result=comparisons.over_time)
+        figures["over_time"] = partial(draw_over_time, result=comparisons.over_time, colours=colour_run(run))
     for shares in comparisons.groups if comparisons is not None else []:
         figures[name_figure(shares.column, figures)] = partial(draw_groups, shares=shares)
     with mpl.rc_context({"svg.hashsalt": "rstc", "font.size": 9}):
@@ -81,13 +81,14 @@ def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None 
 
 
 def _draw_map(figure: Figure, run: CorrectedRun) -> None:
-    draw_map(figure, run.points.layout, run.clusters, {entry.cluster: entry.name for entry in run.entries()})
+    names = {entry.cluster: entry.name for entry in run.entries()}
+    draw_map(figure, run.points.layout, run.clusters, names, colour_run(run))
 
 
 def _draw_hierarchy(figure: Figure, run: CorrectedRun) -> None:
     entries = run.entries()
     names, sizes = {entry.cluster: entry.name for entry in entries}, {entry.cluster: entry.size for entry in entries}
-    draw_hierarchy(figure, build_tree_content(run), names, sizes)
+    draw_hierarchy(figure, build_tree_content(run), names, sizes, colour_run(run))
 
 
 def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
@@ -100,8 +101,8 @@ def draw_sizes(figure: Figure, run: CorrectedRun) -> None:
     if len(all_entries) > MAX_BARS:
         axes.set_title(f"the {MAX_BARS} largest of {len(all_entries)} clusters", fontsize=9)
     figure.set_figheight(max(3.0, 0.22 * len(entries) + 1))
-    rows = np.arange(len(entries))
-    axes.barh(rows, [100 * entry.share for entry in entries], color=[colour_of(entry.cluster) for entry in entries])
+    rows, colours = np.arange(len(entries)), colour_run(run)
+    axes.barh(rows, [100 * entry.share for entry in entries], color=[colours[entry.cluster] for entry in entries])
     estimated = [(100 * entry.estimated_share, row) for row, entry in enumerate(entries) if entry.estimated_share]
     handles: list[Any] = [Patch(color=GREY, label="counted")]
     if estimated:

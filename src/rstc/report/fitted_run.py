@@ -300,6 +300,7 @@ def build_fitted_run(
     *,
     title: str = "texts",
     columns: pd.DataFrame | None = None,
+    neighbours: NDArray[np.int32] | None = None,
 ) -> CorrectedRun:
     """Build the run of a model that was fitted in Python, as a run folder would hold it.
 
@@ -315,6 +316,8 @@ def build_fitted_run(
         What the page calls the texts.
     columns : DataFrame, optional
         Other columns of the same rows.
+    neighbours : array of int32, shape (N, k), optional
+        The nearest texts of each text.
 
     Returns
     -------
@@ -340,6 +343,14 @@ def build_fitted_run(
     described, fine = build_levels(levels.labels, levels.chosen, texts, shown, names)
     summary = build_summary(input_info, output, model, clusters, origin, model.seconds_, described)
     kept = pd.DataFrame() if columns is None else make_storable(columns.iloc[shown])
-    return CorrectedRun(
-        summary, Points(texts, shown, output.clusters[shown], output.confidence[shown], layout, columns=kept, fine=fine)
+    points = Points(
+        texts,
+        shown,
+        output.clusters[shown],
+        output.confidence[shown],
+        layout,
+        kept,
+        neighbours=neighbours,
+        fine=fine,
     )
+    return CorrectedRun(summary, points)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rstc.errors import InputError
 from rstc.io.columns import add_predictions
-from rstc.report.colours import colour_of
+from rstc.report.colours import GREY, assign_colours
 from rstc.report.comparison_frames import FittedClusters, build_group_frame, build_over_time_frame
 from rstc.results.describe import describe
 from rstc.results.edits import validate_description, validate_name
@@ -319,9 +319,10 @@ def render_html(title: str, clusters: pd.DataFrame, layout: Layout, labels: NDAr
     str
         An HTML element.
     """
-    shown = clusters.sort_values("size", ascending=False, kind="stable").head(MAX_CLUSTERS_SHOWN)
+    by_size = clusters.sort_values("size", ascending=False, kind="stable")
+    shown, colours = by_size.head(MAX_CLUSTERS_SHOWN), assign_colours(by_size.index.tolist())
     rows = "".join(
-        f"<tr><td style='color:{colour_of(cluster)}'>&#9679;</td><td>{cluster}</td><td>{row['size']:,}</td>"
+        f"<tr><td style='color:{colours[cluster]}'>&#9679;</td><td>{cluster}</td><td>{row['size']:,}</td>"
         f"<td style='text-align:left'>{escape(row['name'])}</td>"
         f"<td style='text-align:left'>{escape(row['typical'][0][:100])}</td></tr>"
         for cluster, (_, row) in zip(shown.index.tolist(), shown.iterrows(), strict=True)
@@ -331,16 +332,16 @@ def render_html(title: str, clusters: pd.DataFrame, layout: Layout, labels: NDAr
     return (
         "<div style='display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start'>"
         f"<div style='flex:1 1 26em;min-width:0'><p>{escape(title)}</p>"
-        f"<table>{head}{rows}</table>{more}</div>{_render_map(layout, labels)}</div>"
+        f"<table>{head}{rows}</table>{more}</div>{_render_map(layout, labels, colours)}</div>"
     )
 
 
-def _render_map(layout: Layout, labels: NDArray[np.int64]) -> str:
+def _render_map(layout: Layout, labels: NDArray[np.int64], colours: Mapping[int, str]) -> str:
     """Render texts as points of an SVG image."""
     largest = max(int(layout.max(initial=0)), 1)
     pixels = (layout.astype(np.float64) / largest * (_MAP_WIDTH - 2 * _MAP_MARGIN) + _MAP_MARGIN).round(1)
     points = "".join(
-        f"<circle cx='{x}' cy='{y}' r='2' fill='{colour_of(label)}' fill-opacity='.7'/>"
+        f"<circle cx='{x}' cy='{y}' r='2' fill='{colours.get(label, GREY)}' fill-opacity='.7'/>"
         for (x, y), label in zip(pixels.tolist(), labels.tolist(), strict=True)
     )
     size = f"viewBox='0 0 {_MAP_WIDTH} {_MAP_WIDTH}' width='{_MAP_WIDTH}' height='{_MAP_WIDTH}'"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.report.colours import colour_of
+from rstc.report.colours import GREY
 from rstc.report.figure_style import shorten_name
 
 if TYPE_CHECKING:
@@ -23,7 +23,13 @@ LINE = "#5f6368"
 Join = Sequence[float]  # cluster, other cluster, distance: joins the subtrees that hold the two
 
 
-def draw_hierarchy(figure: Figure, joins: Sequence[Join], names: Mapping[int, str], sizes: Mapping[int, int]) -> None:
+def draw_hierarchy(
+    figure: Figure,
+    joins: Sequence[Join],
+    names: Mapping[int, str],
+    sizes: Mapping[int, int],
+    colours: Mapping[int, str],
+) -> None:
     """Draw the tree over the clusters from left, where all are one, to right, with a bar for each cluster's size.
 
     Parameters
@@ -36,6 +42,8 @@ def draw_hierarchy(figure: Figure, joins: Sequence[Join], names: Mapping[int, st
         The name of each cluster.
     sizes : mapping
         The number of texts of each cluster.
+    colours : mapping
+        The colour of each cluster in hexadecimal.
     """
     from scipy.cluster.hierarchy import dendrogram
 
@@ -51,8 +59,8 @@ def draw_hierarchy(figure: Figure, joins: Sequence[Join], names: Mapping[int, st
             tree_axes.plot(heights, (np.array(positions) - 5) / 10, color=LINE, lw=1.0, solid_joinstyle="miter")
     order = [*order, *(cluster for cluster in names if cluster not in set(order))]
     rows = np.arange(len(order))
-    colours = [colour_of(cluster) for cluster in order]
-    tree_axes.scatter(np.zeros(len(order)), rows, c=colours, s=26, zorder=3, clip_on=False)
+    shown = [colours.get(cluster, GREY) for cluster in order]
+    tree_axes.scatter(np.zeros(len(order)), rows, c=shown, s=26, zorder=3, clip_on=False)
     tree_axes.invert_xaxis()
     tree_axes.set_xlim(right=0)
     tree_axes.set_ylim(len(order) - 0.4, -0.6)
@@ -60,7 +68,7 @@ def draw_hierarchy(figure: Figure, joins: Sequence[Join], names: Mapping[int, st
     tree_axes.set_xlabel("distance (1 - cosine similarity)", fontsize=FONT_SIZE)
     tree_axes.spines[["top", "left", "right"]].set_visible(False)
 
-    bar_axes.barh(rows, [sizes.get(cluster, 0) for cluster in order], height=0.62, color=colours)
+    bar_axes.barh(rows, [sizes.get(cluster, 0) for cluster in order], height=0.62, color=shown)
     bar_axes.set_yticks(rows, [shorten_name(names[cluster], MAX_NAME_LENGTH) for cluster in order], fontsize=FONT_SIZE)
     bar_axes.tick_params(axis="y", length=0)
     bar_axes.set_ylim(*tree_axes.get_ylim())

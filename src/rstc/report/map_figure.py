@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.report.colours import GREY, colour_of
+from rstc.report.colours import GREY
 from rstc.report.label_placement import find_anchor, place_labels
 
 if TYPE_CHECKING:
@@ -23,7 +23,13 @@ MARGIN = 0.03  # of the map's extent, around it
 TEXT_SHADE = 0.62  # how much darker a name is than its points
 
 
-def draw_map(figure: Figure, layout: NDArray[Any], clusters: NDArray[np.int64], names: Mapping[int, str]) -> None:
+def draw_map(
+    figure: Figure,
+    layout: NDArray[Any],
+    clusters: NDArray[np.int64],
+    names: Mapping[int, str],
+    colours: Mapping[int, str],
+) -> None:
     """Draw a map of texts.
 
     The largest clusters are named; a name that does not fit beside its cluster is connected with it by a line.
@@ -38,6 +44,8 @@ def draw_map(figure: Figure, layout: NDArray[Any], clusters: NDArray[np.int64], 
         The cluster of each text, negative for none.
     names : mapping
         The name of each cluster.
+    colours : mapping
+        The colour of each cluster in hexadecimal.
     """
     from matplotlib.patheffects import withStroke
 
@@ -51,12 +59,12 @@ def draw_map(figure: Figure, layout: NDArray[Any], clusters: NDArray[np.int64], 
 
     order = np.random.default_rng(SEED).permutation(len(points))  # no cluster hides the others
     order = order[np.argsort(clusters[order] >= 0, kind="stable")]  # but texts without cluster are behind all
-    colours = np.array([colour_of(cluster) for cluster in range(int(clusters.max(initial=0)) + 1)] + [GREY])
+    shown = np.array([colours.get(cluster, GREY) for cluster in range(int(clusters.max(initial=0)) + 1)] + [GREY])
     axes.scatter(
         points[order, 0],
         points[order, 1],
         s=max(0.8, min(22.0, 12_000 / max(len(points), 1))),
-        c=colours[clusters[order]],
+        c=shown[clusters[order]],
         linewidths=0,
         alpha=0.75,
         rasterized=True,
@@ -74,7 +82,7 @@ def draw_map(figure: Figure, layout: NDArray[Any], clusters: NDArray[np.int64], 
             fontsize=FONT_SIZE,
             weight="bold",
             linespacing=1.0,
-            color=_darken(colour_of(cluster)),
+            color=_darken(colours.get(cluster, GREY)),
             path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.85)],
             parse_math=False,
             zorder=4,
@@ -93,7 +101,7 @@ def draw_map(figure: Figure, layout: NDArray[Any], clusters: NDArray[np.int64], 
             continue
         label.set_position((place.x, place.y))
         if place.is_moved:
-            colour = _darken(colour_of(cluster))
+            colour = _darken(colours.get(cluster, GREY))
             axes.plot([anchor[0], place.x], [anchor[1], place.y], color="white", lw=1.8, alpha=0.7, zorder=2)
             axes.plot([anchor[0], place.x], [anchor[1], place.y], color=colour, lw=0.7, zorder=3)
             axes.plot(*anchor, "o", color=colour, ms=2.5, zorder=3)

@@ -11,11 +11,13 @@ import pandas as pd
 
 from rstc.errors import InputError
 from rstc.io.atomic import replace_file
+from rstc.report.colours import colour_run
 from rstc.report.fitted_run import build_fitted_run, find_model_messages, select_shown
 from rstc.report.frames import ResultFramesMixin
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.layout import Layout, compute_layout
 from rstc.results.messages import Message
+from rstc.results.neighbours import find_text_neighbours
 from rstc.runtime.optional import import_optional
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ class VisualizeMixin(ResultFramesMixin):
 
         figure = self._make_figure(figsize)
         points = self._fitted_run.points
-        draw_map(figure, points.layout, points.clusters, self._fitted_run.state.names)
+        draw_map(figure, points.layout, points.clusters, self._fitted_run.state.names, colour_run(self._fitted_run))
         return figure
 
     def visualize_hierarchy(self, width: float = HIERARCHY_WIDTH) -> Figure:
@@ -72,7 +74,7 @@ class VisualizeMixin(ResultFramesMixin):
         figure = self._make_figure((width, width))
         run = self._fitted_run
         sizes = {entry.cluster: entry.size for entry in run.summary.clusters}
-        draw_hierarchy(figure, build_tree_content(run), run.state.names, sizes)
+        draw_hierarchy(figure, build_tree_content(run), run.state.names, sizes, colour_run(run))
         return figure
 
     def visualize_over_time(self, dates: Any, every: str | None = None) -> Figure:
@@ -95,7 +97,8 @@ class VisualizeMixin(ResultFramesMixin):
         from rstc.report.comparison_figures import draw_over_time
         from rstc.report.comparison_frames import compare_over_time
 
-        draw_over_time(figure, compare_over_time(self._fitted_clusters(), dates, every))
+        result = compare_over_time(self._fitted_clusters(), dates, every)
+        draw_over_time(figure, result, colour_run(self._fitted_run))
         return figure
 
     def visualize_by(self, values: Any) -> Figure:
@@ -144,9 +147,15 @@ class VisualizeMixin(ResultFramesMixin):
         path = Path(path)
         if columns is not None:
             columns = self._validate_columns(columns)
+        layout = self._map_layout
         run = build_fitted_run(
-            self, self._texts, self._map_layout, title=title or path.stem, columns=columns  # type: ignore[arg-type]
-        )  # fmt: skip
+            self,  # type: ignore[arg-type]
+            self._texts,
+            layout,
+            title=title or path.stem,
+            columns=columns,
+            neighbours=find_text_neighbours(self.embedding_[select_shown(self._texts)], layout),
+        )
         with replace_file(path) as temporary:
             temporary.write_text(render_page(run), encoding="utf-8")
         return path

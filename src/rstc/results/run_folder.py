@@ -3,7 +3,7 @@
 ==================  ===========================================================================================
 clusters.<format>   the rows of the input with their clusters (`rstc.io.columns.CLUSTER_COLUMNS`), in its format
 summary.json        input, clusters and settings (`rstc.results.summary.Summary`)
-points.parquet      each text with its cluster as the run found it, and its position on the map (`Points`)
+points.parquet      each text with its cluster as the run found it, its place on the map, its nearest texts (`Points`)
 embeddings.npy      the embeddings of these texts in half precision, which a cluster is split by without the model
 report.html         the result as a page
 model/              the trained model
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -66,7 +67,8 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 POINT_COLUMNS = ["text", "row", "cluster", "confidence", "x", "y"]  # of points.parquet, beside the kept columns
-FINE = "fine"  # a column of points.parquet, where there is a finer level of detail than the clusters
+NEIGHBOURS = "neighbours"  # and this one
+FINE = "fine"  # and this one, where there is a finer level of detail than the clusters
 
 RUN_FILES = frozenset(
     {
@@ -105,6 +107,10 @@ class Points:
         The position of each text on the map.
     columns : DataFrame
         The other columns of the input, N rows; without columns if they are not kept.
+    text_position : int
+        Number of these columns that stand before the texts in the input.
+    neighbours : array of int32, shape (N, k), or None
+        The numbers of the nearest texts of each text, nearest first; None if they are not known.
     fine : array of int, shape (N,), or None
         Group of each text in the finest level of detail, negative for none; None if no level is finer than clusters.
     """
@@ -115,6 +121,8 @@ class Points:
     confidence: NDArray[np.float32]
     layout: Layout
     columns: pd.DataFrame = field(default_factory=pd.DataFrame)
+    text_position: int = 0
+    neighbours: NDArray[np.int32] | None = None
     fine: NDArray[np.int64] | None = None
 
 
@@ -275,8 +283,10 @@ def read_rows(folder: Path, input_info: InputInfo, points: Points) -> pd.DataFra
 
 
 def write_points(folder: Path, points: Points) -> None:
-    """Write points.parquet."""
+    """Write points.parquet, whose kept columns stand before and after the texts as in the input."""
+    kept = list(kept_columns.add_prefix(points.columns).items())
     columns = {
+        **dict(kept[: points.text_position]),
         "text": points.texts,
         "row": points.rows,
         "cluster": points.clusters,
@@ -284,8 +294,10 @@ def write_points(folder: Path, points: Points) -> None:
         "x": points.layout[:, 0],
         "y": points.layout[:, 1],
         **({} if points.fine is None else {FINE: points.fine}),
-        **kept_columns.add_prefix(points.columns),
+        **dict(kept[points.text_position :]),
     }
+    if points.neighbours is not None:
+        columns[NEIGHBOURS] = list(points.neighbours)
     with replace_file(folder / POINTS) as temporary:
         pd.DataFrame(columns).to_parquet(temporary, index=False)
 
@@ -303,6 +315,11 @@ def read_points(folder: Path) -> Points:
             table["confidence"].to_numpy(np.float32),
             table[["x", "y"]].to_numpy(np.uint16),
             kept_columns.select_prefixed(stored),
+            sum(
+                name.startswith(kept_columns.PREFIX)
+                for name in stored.column_names[: stored.column_names.index("text")]
+            ),
+            _read_neighbours(stored),
             stored[FINE].to_numpy().astype(np.int64) if FINE in stored.column_names else None,
         )
     except FileNotFoundError:
@@ -313,6 +330,17 @@ def read_points(folder: Path) -> Points:
         raise InputError(f"there is no {path}; cluster the file again") from None
     except (ValueError, KeyError, OSError) as error:
         raise InputError(f"{path} does not hold the texts of a run") from error
+
+
+def _read_neighbours(stored: pa.Table) -> NDArray[np.int32] | None:
+    """Return the nearest texts of each text (N, k), None if the run was made without them."""
+    if NEIGHBOURS not in stored.column_names:
+        return None
+    lists = stored[NEIGHBOURS].combine_chunks()
+    neighbours = np.asarray(lists.flatten().to_numpy(zero_copy_only=False), dtype=np.int32).reshape(len(lists), -1)
+    if neighbours.size and not (neighbours.min() >= 0 and neighbours.max() < len(lists)):
+        raise ValueError("a neighbour that is not a text")
+    return neighbours
 
 
 def write_embeddings(folder: Path, E: NDArray[np.floating]) -> None:
@@ -363,7 +391,8 @@ def write_unfinished(folder: Path, run: UnfinishedRun) -> None:
     if points.fine is not None:
         arrays[FINE] = points.fine
     with replace_file(folder / UNFINISHED) as temporary:
-        save_file(arrays, temporary, {"command": json.dumps(run.command)})
+        metadata = {"command": json.dumps(run.command), "text_position": str(points.text_position)}
+        save_file(arrays, temporary, metadata)
 
 
 def read_unfinished(folder: Path) -> UnfinishedRun:
@@ -374,12 +403,21 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
     try:
         with safe_open(path, "np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-            command = json.loads(file.metadata()["command"])
+            metadata = file.metadata()
+        command, text_position = json.loads(metadata["command"]), int(metadata.get("text_position", 0))
         texts = json.loads(arrays["texts"].tobytes())
         layout = np.zeros((len(texts), 2), dtype=np.uint16)
         columns = kept_columns.from_bytes(arrays["columns"].tobytes(), len(texts))
-        clusters, fine = arrays["clusters"], arrays.get(FINE)
-        points = Points(texts, arrays["rows"], clusters, arrays["confidence"], layout, columns, fine)
+        points = Points(
+            texts,
+            arrays["rows"],
+            arrays["clusters"],
+            arrays["confidence"],
+            layout,
+            columns,
+            text_position,
+            fine=arrays.get(FINE),
+        )
         return UnfinishedRun(points, arrays["E"], command)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} is damaged; cluster the file again with --overwrite") from error

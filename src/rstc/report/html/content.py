@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from rstc.io.columns import format_text_column
+from rstc.io.columns import format_text_column, list_text_columns
 from rstc.io.predictions import HIGH_CONFIDENCE, MEDIUM_CONFIDENCE
 from rstc.numerics.hierarchy import collapse_tree
-from rstc.report.colours import GREY, HUES, SHADES
+from rstc.report.colours import GREY, HUES, assign_colours, colour_run
 from rstc.results.comparisons import Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.summary import ClusterEntry, OutlierSummary
+
+N_CATEGORY_COLOURS = 10  # values of a column that have a colour of their own
 
 
 def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None) -> dict[str, Any]:
@@ -68,7 +70,11 @@ def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None
         },
         "decisions": summary.decisions,
         "confidence_levels": [MEDIUM_CONFIDENCE, HIGH_CONFIDENCE],
-        "colours": {"hues": HUES, "shades": SHADES, "grey": GREY},
+        "colours": {"hues": HUES, "grey": GREY, "categories": list(assign_colours(range(N_CATEGORY_COLOURS)).values())},
+        "text_column": {
+            "name": " + ".join(list_text_columns(source.text_column)),
+            "position": run.points.text_position,
+        },
         "settings": summary.settings,
         "versions": summary.versions,
         "rows": None if _holds_all_rows(run) else (run.points.rows + 1).tolist(),
@@ -128,10 +134,11 @@ def build_cluster_content(run: CorrectedRun) -> list[dict[str, Any]]:
         One JSON object per cluster.
     """
     entries = run.entries()
-    names = {entry.cluster: entry.name for entry in entries}
+    names, colours = {entry.cluster: entry.name for entry in entries}, colour_run(run)
     return [
         {
             "id": entry.cluster,
+            "colour": colours[entry.cluster],
             "typical": entry.typical_rows,
             "doubtful": entry.doubtful_rows,
             "name": entry.name,

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rstc.io.atomic import replace_file
 from rstc.report.html.content import build_page_content
+from rstc.report.html.packed_columns import pack_columns
 from rstc.results.comparisons import Comparisons, repeat_comparisons, write_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import REPORT
@@ -32,14 +33,22 @@ PACKED_NO_CONFIDENCE = 255  # uint8: the text was corrected
 STYLES = ("page", "tabs")
 SCRIPTS = (
     "data",
-    "colours",
+    "columns",
     "dom",
     "state",
+    "colours",
     "grouping",
     "map",
+    "map_points",
+    "map_contours",
+    "map_labels",
+    "map_input",
+    "legend",
+    "filters",
     "list",
     "edit",
     "detail",
+    "overview",
     "search",
     "tabs",
     "charts",
@@ -79,8 +88,14 @@ def render_page(
 
     style = "\n".join(_read_asset(f"{name}.css") for name in STYLES)
     script = '(() => {\n"use strict";\n' + "\n".join(_read_asset(f"script/{name}.js") for name in SCRIPTS) + "\n})();\n"
-    content = build_page_content(run, comparisons) | {"block_texts": BLOCK_TEXTS, "editing": editing}
     points, clusters = run.points, run.clusters
+    columns, left_out = pack_columns(points.columns)
+    content = build_page_content(run, comparisons) | {
+        "block_texts": BLOCK_TEXTS,
+        "editing": editing,
+        "columns": [column.facts for column in columns],
+        "columns_left_out": left_out,
+    }
     # Rounded down, so that the level of the percentage is that of the confidence.
     percent = np.clip(np.floor(100 * np.round(points.confidence.astype(np.float64), 4) + 1e-6), 0, 100)
     arrays = {
@@ -88,7 +103,11 @@ def render_page(
         "y": _pack(points.layout[:, 1].astype("<u2")),
         "cluster": _pack(np.where(clusters < 0, PACKED_NO_CLUSTER, clusters).astype("<u4")),
         "confidence": _pack(np.where(run.changed, PACKED_NO_CONFIDENCE, percent).astype("u1")),
+        **{f"column-{i}": _pack(column.array) for i, column in enumerate(columns) if column.array is not None},
     }
+    if points.neighbours is not None:
+        # Two bytes are enough for the numbers of up to 65,536 texts; script/data.js decides in the same way.
+        arrays["neighbours"] = _pack(points.neighbours.astype("<u2" if len(points.texts) <= 2**16 else "<u4"))
     texts = [text[:MAX_TEXT_LENGTH] for text in points.texts]
     # No autoescaping: script, style and JSON are inserted as they are, and the title is the only other text.
     template = Environment(undefined=StrictUndefined, autoescape=False).from_string(_read_asset("page.html.j2"))
@@ -99,7 +118,8 @@ def render_page(
         script=script,
         content=_dump_json(content),
         arrays=arrays,
-        texts=[_dump_json(texts[start : start + BLOCK_TEXTS]) for start in range(0, len(texts), BLOCK_TEXTS)],
+        texts=_dump_blocks(texts),
+        cells=[(i, block) for i, column in enumerate(columns) if column.cells for block in _dump_blocks(column.cells)],
     )
 
 
@@ -146,6 +166,11 @@ def _build_policy(style: str, script: str, served: bool) -> str:
 
 def _compute_checksum(asset: str) -> str:
     return base64.b64encode(hashlib.sha256(asset.encode()).digest()).decode()
+
+
+def _dump_blocks(texts: list[str]) -> list[str]:
+    """Return texts as JSON in blocks, which the page parses when it needs them."""
+    return [_dump_json(texts[start : start + BLOCK_TEXTS]) for start in range(0, len(texts), BLOCK_TEXTS)]
 
 
 def _pack(array: NDArray[Any]) -> str:

@@ -3,7 +3,10 @@
 const content = JSON.parse(document.getElementById("content").textContent);
 
 function unpack(name, ArrayType) {
-  const bytes = Uint8Array.from(atob(document.getElementById("array-" + name).textContent), (c) => c.charCodeAt(0));
+  const packed = document.getElementById("array-" + name);
+  if (!packed) return null;
+  const binary = atob(packed.textContent), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
   return new ArrayType(bytes.buffer);
 }
 
@@ -19,11 +22,33 @@ const points = {
 };
 const N = points.x.length;
 
-const textBlocks = [...document.querySelectorAll("script.texts")];
-const parsedBlocks = new Array(textBlocks.length);
+// The nearest texts of each text by their embeddings, N times as many as each has; null in runs without them.
+const neighbours = unpack("neighbours", N <= 65536 ? Uint16Array : Uint32Array);
+const N_NEIGHBOURS = neighbours && N ? neighbours.length / N : 0;
 
-function textOf(row) {
-  const block = Math.floor(row / content.block_texts);
-  parsedBlocks[block] ??= JSON.parse(textBlocks[block].textContent);
-  return parsedBlocks[block][row % content.block_texts];
+function neighboursOf(row) {
+  return neighbours ? [...neighbours.subarray(row * N_NEIGHBOURS, (row + 1) * N_NEIGHBOURS)] : [];
+}
+
+// Strings in blocks of `content.block_texts`, each a script element that is parsed at the first access.
+function readBlocks(selector) {
+  const blocks = [...document.querySelectorAll(selector)], parsed = new Array(blocks.length);
+  return (row) => {
+    const block = Math.floor(row / content.block_texts);
+    parsed[block] ??= JSON.parse(blocks[block].textContent);
+    return parsed[block][row % content.block_texts];
+  };
+}
+
+const textOf = readBlocks("script.texts");
+
+// Texts as the search compares them: without case and accents. Folded when they are first searched.
+const foldedTexts = new Array(N);
+
+function fold(text) {
+  return text.normalize("NFD").replace(/\p{Mn}/gu, "").toLowerCase();
+}
+
+function foldedTextOf(row) {
+  return (foldedTexts[row] ??= fold(textOf(row)));
 }

@@ -1,26 +1,27 @@
-// The detail view: a cluster with its keywords and texts, or texts from the lasso, the search or a click.
+// The detail view: the overview, a cluster with its keywords and texts, or texts from the lasso, the search or a click.
 
 const PAGE_TEXTS = 50;
-const N_NEIGHBOURS = 9; // shown with a text that was clicked
+const N_SIMILAR = 12; // shown with a text that was clicked
 let page = 0, pagedSelection = null;
 
-function highlightQuery(text) {
-  if (!state.query) return [text];
-  const parts = [], lower = text.toLowerCase(), query = state.query.toLowerCase();
-  let start = 0;
-  if (lower.length !== text.length) return [text]; // lower case changed the length: positions do not match
-  for (let hit = lower.indexOf(query); hit >= 0 && parts.length < 40; hit = lower.indexOf(query, start)) {
-    parts.push(text.slice(start, hit), element("mark", {}, text.slice(hit, hit + query.length)));
-    start = hit + query.length;
+// A text as nodes, in which the words that were searched are marked.
+function markTerms(text) {
+  const spans = findTerms(text, state.terms), parts = [];
+  let end = 0;
+  for (const [from, to] of spans) {
+    parts.push(text.slice(end, from), element("mark", {}, text.slice(from, to)));
+    end = to;
   }
-  return [...parts, text.slice(start)];
+  return [...parts, text.slice(end)];
 }
 
 function textItem(row, withCluster) {
-  const confidence = confidenceOf(row), meta = [confidence === null ? "corrected" : `confidence ${confidence} % (${confidenceLevel(confidence)})`];
+  const confidence = confidenceOf(row), meta = [confidence === null ? "corrected" : `confidence\u00a0${confidence}\u00a0%\u00a0(${confidenceLevel(confidence)})`];
   if (withCluster) meta.unshift(clusterName(state.cluster[row]));
-  const text = textOf(row), shortened = text.length > 2000 ? text.slice(0, 1999) + "…" : text;
-  return element("li", { "data-row": row }, element("div", {}, ...highlightQuery(shortened)), element("div", { class: "meta" }, meta.join(" · ")), editing ? textActions(row) : null);
+  const similar = neighbours ? actionButton("Similar", () => showSimilar(row), { class: "quiet", "data-action": "similar", "aria-label": "List similar texts" }) : null;
+  return element("li", { "data-row": row }, 
+    element("div", { class: "text" }, ...markTerms(shorten(textOf(row), 2000))),
+    element("div", { class: "about" }, element("span", { class: "meta" }, withCluster ? colourDot(state.cluster[row]) : "", " ", meta.join(" · ")), similar), editing ? textActions(row) : null);
 }
 
 function pagedList(rows, withCluster) {
@@ -40,16 +41,20 @@ function quoteSection(title, rows) {
 }
 
 function clusterDetail(id) {
-  const cluster = state.clusters.get(id), rows = rowsOf(id);
-  const inCluster = (list) => list.filter((row) => state.cluster[row] === id);
+  const cluster = state.clusters.get(id), rows = passingRowsOf(id);
+  const inCluster = (list) => list.filter((row) => state.cluster[row] === id && passes(row));
+  const confidence = meanConfidences(Boolean(groupOf(id))).get(id), filtered = state.passing ? `, of those that pass the filters` : "";
+  const group = groupOf(id), what = group?.rows ? `part of ${clusterName(group.largest)}` : group ? `${group.clusters.length} clusters` : `cluster ${id === NO_CLUSTER ? "none" : id}`;
   const near = (cluster?.near ?? []).filter((other) => state.clusters.has(other));
   return [
+    backButton(),
     element("h2", {}, colourDot(id), " ", clusterName(id)),
-    element("p", { class: "meta" }, `${groupOf(id) ? (groupOf(id).rows ? "part of a cluster" : `${groupOf(id).clusters.length} clusters`) : `cluster ${id === NO_CLUSTER ? "none" : id}`} · ${formatTexts(rows.length)} (${formatPercent(rows.length / N)}) · mean confidence ${formatPercent(meanConfidences().get(id))}`),
+    cluster?.description ? element("p", { class: "description" }, cluster.description) : null,
+    element("p", { class: "meta" }, `${what} · ${formatTexts(rows.length)} (${formatPercent(rows.length / N)})${filtered} · mean confidence ${formatPercent(confidence)}`),
     groupMembers(id),
-    cluster?.reliability ? element("p", { class: "note" }, `${cluster.reliability.sentence[0].toUpperCase()}${cluster.reliability.sentence.slice(1)}.`) : null,
+    cluster?.reliability ? element("p", { class: "note" }, `${capitalise(cluster.reliability.sentence)}.`) : null,
     cluster ? element("div", { class: "words" }, ...cluster.keywords.map((word) => element("span", {}, word))) : null,
-    near.length ? element("p", {}, "Near: ", ...near.flatMap((other) => [element("button", { type: "button", onclick: () => select(other) }, clusterName(other)), " "])) : null,
+    near.length ? element("p", { class: "near" }, "Near: ", ...near.flatMap((other) => [clusterLink(other), " "])) : null,
     editing ? clusterActions(id) : null,
     ...(cluster && inCluster(cluster.typical).length ? quoteSection("Typical", inCluster(cluster.typical)) : []),
     ...(cluster && inCluster(cluster.doubtful).length ? quoteSection("Doubtful", inCluster(cluster.doubtful)) : []),
@@ -63,11 +68,13 @@ function drawDetail() {
   if (selection !== pagedSelection) [page, pagedSelection] = [0, selection];
   const detail = byId("detail"), focus = findFocus(detail);
   if (state.rows) {
-    detail.replaceChildren(element("h2", {}, state.about), editing && state.rows.length ? rowsActions(state.rows) : "", ...pagedList(state.rows, true));
+    const rows = state.rows.filter(passes), sections = (state.sections ?? []).filter((section) => section.rows.length);
+    detail.replaceChildren(backButton(), element("h2", {}, state.about), editing && rows.length ? rowsActions(rows) : "", ...pagedList(rows, true),
+      ...sections.flatMap(({ title, note, rows: others }) => [element("h3", { class: "section" }, title), note ? element("p", { class: "meta" }, note) : "", element("ul", { class: "near-texts" }, ...others.map((row) => textItem(row, true)))]));
   } else if (state.selected !== null) {
     detail.replaceChildren(...clusterDetail(state.selected));
   } else {
-    detail.replaceChildren(element("p", { class: "meta" }, "Choose a cluster, click on a point, draw around some points with the lasso, or search."));
+    detail.replaceChildren(...overview());
   }
   byId("announcement").textContent = detail.querySelector("h2")?.textContent ?? "";
   restoreFocus(detail, focus);
@@ -85,18 +92,47 @@ function restoreFocus(container, focus) {
   candidates[Math.min(focus.index, candidates.length - 1)]?.focus();
 }
 
-// Show a text that was clicked, followed by its nearest neighbours on the map.
-function showNeighbours(row) {
-  const nearest = []; // [distance, row], nearest first
-  for (let other = 0; other < N; other++) {
-    const distance = (points.x[other] - points.x[row]) ** 2 + (points.y[other] - points.y[row]) ** 2;
-    if (other === row || (nearest.length === N_NEIGHBOURS && distance >= nearest[N_NEIGHBOURS - 1][0])) continue;
-    nearest.push([distance, other]);
-    nearest.sort((a, b) => a[0] - b[0]);
-    nearest.length = Math.min(nearest.length, N_NEIGHBOURS);
+// The texts that are most similar to a text: its neighbours by meaning and theirs, or those that are near on the map.
+function similarTo(row) {
+  if (!neighbours) {
+    const distance = (other) => (points.x[other] - points.x[row]) ** 2 + (points.y[other] - points.y[row]) ** 2;
+    const nearest = []; // [distance, row], nearest first
+    for (let other = 0; other < N; other++) {
+      if (other === row || (nearest.length === N_SIMILAR && distance(other) >= nearest[N_SIMILAR - 1][0])) continue;
+      nearest.push([distance(other), other]);
+      nearest.sort((a, b) => a[0] - b[0]);
+      nearest.length = Math.min(nearest.length, N_SIMILAR);
+    }
+    return nearest.map(([, other]) => other);
   }
-  showRows([row, ...nearest.map(([, other]) => other)], `A text and its ${nearest.length} nearest neighbours on the map`);
+  const scores = new Map(), direct = neighboursOf(row);
+  direct.forEach((near, rank) => scores.set(near, 10 - rank));
+  direct.forEach((near, rank) => neighboursOf(near).forEach((far, second) => {
+    if (far !== row && !direct.includes(far)) scores.set(far, (scores.get(far) ?? 0) + 1 / ((rank + 1) * (second + 1)));
+  }));
+  return [...scores].sort((a, b) => b[1] - a[1]).slice(0, N_SIMILAR).map(([other]) => other);
+}
+
+function showSimilar(row) {
+  const similar = similarTo(row);
+  const title = neighbours ? "Nearest in meaning" : "Nearest on the map";
+  showRows([row], "A text and those like it", { sections: [{ title, rows: similar }] });
+  map.focus = row;
+  redraw();
   scrollToTexts();
+}
+
+function backButton() {
+  return actionButton("← Overview", showOverview, { class: "back", "data-action": "overview" });
+}
+
+function showOverview() {
+  map.focus = -1;
+  select(null);
+}
+
+function clusterLink(id) {
+  return element("button", { type: "button", class: "link", "data-cluster": id, onclick: () => { select(id); scrollToTexts(); } }, colourDot(id), clusterName(id));
 }
 
 function startDetail() {

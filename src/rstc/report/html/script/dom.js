@@ -4,9 +4,9 @@ function element(tag, attributes = {}, ...children) {
   const created = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) created.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== false) created.setAttribute(name, value === true ? "" : value);
+    else if (value !== null && value !== undefined && value !== false) created.setAttribute(name, value === true ? "" : value);
   }
-  created.append(...children.filter((child) => child !== null));
+  created.append(...children.filter((child) => child !== null && child !== undefined));
   return created;
 }
 
@@ -21,10 +21,9 @@ const byId = (id) => document.getElementById(id);
 const formatPercent = (share) => (share === null || share === undefined ? "–" : (100 * share).toFixed(1) + " %");
 const formatCount = (number) => number.toLocaleString("en");
 const formatTexts = (number) => `${formatCount(number)} text${number === 1 ? "" : "s"}`;
+const capitalise = (sentence) => sentence[0].toUpperCase() + sentence.slice(1);
 const shorten = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
 
-function colourDot(cluster) {
-  const created = element("span", { class: "dot", "aria-hidden": "true" });
-  created.style.background = toCss(colourOf(cluster));
-  return created;
+function actionButton(label, onclick, attributes = {}) {
+  return element("button", { type: "button", ...attributes, onclick }, label);
 }

@@ -50,7 +50,7 @@ function sendEdit(edit) {
 function showHalves(clusters) {
   const sections = clusters.map((id) => ({ title: `${clusterName(id)} (${formatTexts(sizeOf(id))})`, rows: state.clusters.get(id).typical }));
   const about = `Split into ${sections.map((section) => section.title).join(" and ")}: typical texts of both`;
-  showRows(sections.flatMap((section) => section.rows), about, { sections });
+  showRows([], about, { sections });
 }
 
 const STAGES = { load: "loading the model", encode: "encoding the texts", "fit head": "fitting the model", write: "writing" };

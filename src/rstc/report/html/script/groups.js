@@ -30,7 +30,7 @@ function describeCell(group, cluster, value, cell) {
 
 // The texts of a cluster that have a value of a column; null if the page does not hold the column.
 function rowsWithValue(cluster, name, value) {
-  const column = typeof columns === "undefined" ? undefined : columns.find((one) => one.name === name && one.kind === "category");
+  const column = columns.find((one) => one.name === name && one.kind === "category");
   const code = column ? column.values.indexOf(value) : -1;
   return code < 0 ? null : rowsOf(cluster).filter((row) => column.packed[row] === code);
 }

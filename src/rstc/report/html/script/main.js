@@ -5,6 +5,8 @@ function startTheme() {
   root.dataset.theme = dark.matches ? "dark" : "light";
   byId("theme").addEventListener("click", () => {
     root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+    pointStyles = null;
+    drawLegend();
     redraw();
     if (openPanel !== "map") redrawPanel();
   });
@@ -15,6 +17,8 @@ startTheme();
 startTabs();
 startList();
 startDetail();
+startLegend();
+startFilters();
 startMap();
 startGrouping();
 startSearch();

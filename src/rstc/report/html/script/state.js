@@ -1,5 +1,5 @@
-// The state of the page: the clusters with their corrections, the selection and the search. Parts of the page subscribe to
-// changes and are notified of them.
+// The state of the page: the clusters with their corrections, the selection, the search and the filters. Parts of the
+// page subscribe to changes and are notified of them.
 
 const state = {
   cluster: Uint32Array.from(points.cluster),
@@ -7,8 +7,11 @@ const state = {
   proposals: content.proposals ?? [], // new clusters that an update proposed
   selected: null, // the number of a cluster
   rows: null, // texts from the lasso, the search or a click
+  sections: null, // headings of parts of these texts: [{ title, rows }]
   about: "", // the heading of these texts
-  query: "",
+  terms: [], // what was searched, to be marked in the texts
+  filters: new Map(), // from the number of a column to a filter of filters.js
+  passing: null, // Uint8Array, whether each text passes the filters; null without filters
   edits: 0, // the number of corrections in an editing session
 };
 
@@ -38,20 +41,42 @@ function confidenceLevel(percent) {
   return percent >= 100 * high ? "high" : percent >= 100 * medium ? "medium" : "low";
 }
 
+const passes = (row) => state.passing === null || state.passing[row] === 1;
+
+// The texts that fulfil a condition and pass the filters.
+function findRows(condition) {
+  const rows = [];
+  for (let row = 0; row < N; row++) if (passes(row) && condition(row)) rows.push(row);
+  return rows;
+}
+
+// The texts of a cluster or a group of clusters.
 function rowsOf(cluster) {
   const rows = [], shown = groupOf(cluster) ? shownClusters() : state.cluster;
   for (let row = 0; row < N; row++) if (shown[row] === cluster) rows.push(row);
   return rows;
 }
 
+const passingRowsOf = (cluster) => rowsOf(cluster).filter(passes);
+
+// The number of texts of each cluster, or of those that pass the filters; by default of the groups that clusters are shown in.
+function clusterSizes(filtered = false, grouped = true) {
+  const sizes = new Map([...state.clusters.keys()].map((id) => [grouped ? shownCluster(id) : id, 0]));
+  const clusters = grouped ? shownClusters() : state.cluster;
+  for (let row = 0; row < N; row++) {
+    if (!filtered || passes(row)) sizes.set(clusters[row], (sizes.get(clusters[row]) ?? 0) + 1);
+  }
+  return sizes;
+}
+
 function select(cluster) {
-  Object.assign(state, { selected: cluster, rows: null, query: "" });
+  Object.assign(state, { selected: cluster, rows: null, sections: null, terms: [] });
   byId("search").value = byId("hits").textContent = "";
   notify();
 }
 
-function showRows(rows, about) {
-  Object.assign(state, { selected: null, rows, about });
+function showRows(rows, about, more = {}) {
+  Object.assign(state, { selected: null, rows, sections: null, terms: [], about }, more);
   notify();
 }
 
@@ -62,6 +87,6 @@ function scrollToTexts() {
 
 // The texts of the detail view, which "the texts shown" of the export means.
 function rowsInDetail() {
-  if (state.rows) return state.rows;
-  return state.selected === null ? [] : rowsOf(state.selected);
+  if (state.rows) return state.rows.filter(passes);
+  return state.selected === null ? [] : passingRowsOf(state.selected);
 }
