@@ -66,6 +66,7 @@ NOT_ON_THE_WALK = {
     ],
     "names and edits of clusters": ["results/naming.py", "results/edits.py", "results/corrected_run.py"],
     "data frames in Python": ["report/frames.py"],
+    "comparisons, of a run that was asked for some": ["results/comparisons.py"],
 }
 PACKAGES_NOT_ON_THE_WALK = ("cli/", "runtime/", "config/")
 
