@@ -88,6 +88,7 @@ NOT_ON_THE_WALK = {
     ],
     "data frames in Python": ["report/frames.py", "report/visualize.py"],
     "the other columns of the file": ["results/kept_columns.py"],
+    "comparisons, of a run that was asked for some": ["results/comparisons.py"],
 }
 PACKAGES_NOT_ON_THE_WALK = ("cli/", "runtime/", "config/")
 
