@@ -55,7 +55,7 @@ def info(
             when = "before corrections: " if run.changed.any() else ""
             output.print(f"{'reliability':<13} {when}{run.summary.reliability.describe()}")
         if levels := run.levels():
-            output.print(format_levels(levels, folder).replace(": ", " " * 8, 1), soft_wrap=True)
+            output.print(f"{'levels':<13} {format_levels(levels, folder).removeprefix('Levels: ')}", soft_wrap=True)
         if run.log.edits:
             output.print(f"{'corrections':<13} {len(run.log.edits)}")
         output.print(cluster_table(run.entries()))
