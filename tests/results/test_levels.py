@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rstc.results.edits import ClusterState, replay_edits
@@ -113,6 +113,7 @@ def pair_up(labels: np.ndarray) -> np.ndarray:
 ROWS = st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True)
 
 
+@settings(deadline=None)  # the first example imports scikit-learn
 @given(ROWS, st.integers(0, 2), st.booleans())
 def test_levels_are_nested_and_names_unique_after_any_correction(rows: list[int], into: int, merges: bool) -> None:
     edits: list[dict[str, object]] = [{"do": "move", "rows": rows, "into": into}]
