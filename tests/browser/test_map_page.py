@@ -19,7 +19,10 @@ from selenium.webdriver.support.select import Select
 
 from browser_page import actions, all_of, find, opened, picture, press, settled, texts, wait
 from rstc.report.html.render import render_page, write_page
+from rstc.results.comparisons import ComparisonRequest, Comparisons
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.group_shares import compute_group_shares
+from rstc.results.groups import cut_groups
 from rstc.results.run_folder import read_points, read_summary, write_points
 
 
@@ -458,3 +461,50 @@ def test_phone_needs_no_horizontal_scrolling(page: Any, resize: Callable[[int, i
     search(page, "order")
     assert page.execute_script(width) <= 390
     assert find(page, "#map").rect["height"] > 300
+
+
+def set_groups(page: Any, n: int) -> None:
+    script = "const slider = document.querySelector('#grouping input'); slider.value = arguments[0]; "
+    page.execute_script(script + "slider.dispatchEvent(new Event('input'))", n)
+    settled(page)
+
+
+def test_names_counts_and_filters_follow_the_groups_that_clusters_are_shown_in(page: Any) -> None:
+    labels = {label["cluster"] for label in inspect(page, "labels()")}
+    set_groups(page, 4)
+    groups = [int(item.get_attribute("data-id")) for item in all_of(page, "#clusters li")]
+    assert len(groups) == 4
+    shown = wait(lambda: {label["cluster"] for label in inspect(page, "labels()")})
+    assert shown <= set(groups)
+    assert shown != labels
+    assert "groups of 10 clusters" in find(page, ".tiles").text
+    assert sum(count_of(page, group) for group in groups) == 465
+    show_filters(page)
+    find(page, ".filter[data-column=airline] [data-value=Virgin] input").click()
+    passing = int(find(page, "#passing").text.split()[0])
+    assert sum(count_of(page, group) for group in groups) == passing
+    page.execute_script("document.querySelector('#clusters li').click()")
+    first = int(find(page, "#clusters li").get_attribute("data-id"))
+    assert len(all_of(page, "#detail ul.all li")) == min(50, count_of(page, first))
+
+
+def test_cell_of_the_groups_lists_the_texts_of_its_cluster_and_value(
+    browser: Any, run_with_columns: Path, tmp_path: Path
+) -> None:
+    own = tmp_path / "run"
+    shutil.copytree(run_with_columns, own)
+    run = CorrectedRun.read(own)
+    shares = compute_group_shares(
+        cut_groups(run.points.columns["airline"]),
+        run.clusters,
+        {entry.cluster: entry.name for entry in run.entries()},
+        "airline",
+        np.random.default_rng(0),
+    )
+    write_page(own, run, Comparisons(ComparisonRequest(by=["airline"]), None, [shares]))
+    opened(browser, own)
+    find(browser, "#tab-groups").click()
+    column = shares.values.index("Delta")
+    find(browser, f"table.heat td[data-cluster='{shares.clusters[0]}'][data-value='{column}']").click()
+    assert find(browser, "#texts-dialog header .meta").text.split()[0] == str(shares.counts[0, column])
+    assert "airline Delta" in find(browser, "#texts-title").text

@@ -231,6 +231,7 @@ def test_estimated_number_of_clusters_is_shown_with_all_candidates(browser: Any,
     page = opened(browser, run_with_search)
     find(page, "#tab-made").click()
     find(page, "[data-key=fold-count]").click()
+    wait(lambda: all_of(page, "#count-summary"))  # a section is filled when it has opened
     assert f"The texts suggest {search.n_clusters} clusters." in find(page, "#count-summary").text
     assert len(all_of(page, "#panel-made figure circle")) == len(search.candidates)
     find(page, "#panel-made details details summary").click()

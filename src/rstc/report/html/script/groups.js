@@ -28,11 +28,12 @@ function describeCell(group, cluster, value, cell) {
   ];
 }
 
-// The texts of a cluster that have a value of a column; null if the page does not hold the column.
+// The texts of a cluster that have a value of a column; null if no cell of the column on the page is this value, such as a
+// range of numbers.
 function rowsWithValue(cluster, name, value) {
-  const column = columns.find((one) => one.name === name && one.kind === "category");
-  const code = column ? column.values.indexOf(value) : -1;
-  return code < 0 ? null : rowsOf(cluster).filter((row) => column.packed[row] === code);
+  const column = columns.find((one) => one.name === name), hasValue = (row) => cellIn(column, row).trim() === value;
+  if (!column || !Array.from({ length: N }, (_, row) => row).some(hasValue)) return null;
+  return rowsOf(cluster).filter(hasValue);
 }
 
 function openCell(group, cluster, value) {
