@@ -88,15 +88,22 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.3f}" if seconds < 1 else f"{seconds:,.1f}"
 
 
-DEMO_CLUSTERS = 1  # that the README shows
-
-
 def demo_screen() -> str:
-    """The first clusters and the last lines of what `rstc demo` printed."""
-    lines = (RESULTS / "demo.txt").read_text(encoding="utf-8").rstrip().splitlines()
-    rules = [number for number, line in enumerate(lines) if line.startswith(("├", "└"))]
-    screen = [*lines[: rules[DEMO_CLUSTERS - 1]], "...", *lines[rules[-1] :]]
-    return "\n".join(["```text", *screen, "```"])
+    """What `rstc demo` printed."""
+    screen = (RESULTS / "demo.txt").read_text(encoding="utf-8").rstrip()
+    return f"```text\n{screen}\n```"
+
+
+def paper_schedule_sentence() -> str:
+    """How far the run on the paper's own schedule came."""
+    content = read("paper_schedule")
+    first, last = content["curve"][0], content["curve"][-1]
+    return (
+        f"One such run, on Tweet with seed {content['seed']}, was followed on a CPU for {last['step']} of its "
+        f"{content['steps']:,} steps ({content['seconds'] / 3600:.1f} hours beside other work): {first['acc']:.1f} / "
+        f"{first['nmi']:.1f} after {first['step']} steps, {last['acc']:.1f} / {last['nmi']:.1f} with "
+        f"{last['clusters']} clusters after {last['step']}; it had not converged."
+    )
 
 
 def training_step_table() -> str:
