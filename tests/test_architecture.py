@@ -64,11 +64,21 @@ NOT_ON_THE_WALK = {
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",
         "representation/folder_checks.py",
+        "representation/weight_checks.py",
         "representation/fast_dropout.py",
         "representation/embedding_lookup.py",
     ],
     "what only updated runs have": ["results/proposals.py"],
-    "files": ["io/atomic.py", "io/remote.py", "io/checkpoint_names.py", "io/csv_injection.py"],
+    "files": [
+        "io/atomic.py",
+        "io/checkpoint_names.py",
+        "io/csv_injection.py",
+        "io/durability.py",
+        "io/locks.py",
+        "io/remote.py",
+        "io/text_files.py",
+    ],
+    "neighbours and colours on the page": ["results/neighbours.py", "report/colours.py"],
     "the model folder": [
         "persistence/fitted_model.py",
         "persistence/model_folder.py",
@@ -87,7 +97,11 @@ NOT_ON_THE_WALK = {
         "results/corrected_run.py",
     ],
     "data frames in Python": ["report/frames.py", "report/visualize.py"],
-    "the other columns of the file": ["results/kept_columns.py"],
+    "the other columns of the file": [
+        "io/column_types.py",
+        "results/kept_columns.py",
+        "report/html/packed_columns.py",
+    ],
     "comparisons, of a run that was asked for some": ["results/comparisons.py"],
 }
 PACKAGES_NOT_ON_THE_WALK = ("cli/", "runtime/", "config/")
