@@ -258,6 +258,7 @@ def test_histogram_is_brushed_with_the_mouse(page: Any) -> None:
 def test_text_columns_are_filtered_by_what_they_contain(page: Any) -> None:
     show_filters(page)
     find(page, '[data-column="note"] summary').click()
+    wait(lambda: all_of(page, '[data-column="note"] input'))  # a section is filled when it has opened
     press(page, '[data-column="note"] input', "seat 46, cafe")
     wait(lambda: all_of(page, "#passing"))
     assert passing(page) == "1 of 465 texts"

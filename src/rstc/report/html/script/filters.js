@@ -161,12 +161,14 @@ function textFilter(column) {
 function filterSection(column, open) {
   const builders = { category: categoryFilter, number: rangeFilter, date: rangeFilter, text: textFilter };
   const section = element("details", { class: "filter", "data-column": column.name }, element("summary", {}, column.name, element("span", { class: "meta" }, { category: `${column.values?.length} values`, number: "number", date: "date", text: "text" }[column.kind])));
-  section.addEventListener("toggle", () => {
+  const fill = () => {
     if (filterInputs.has(column) || !section.open) return;
     section.append(...builders[column.kind](column));
     filterInputs.get(column).update();
-  });
-  section.open = open; // which is an event, too
+  };
+  section.addEventListener("toggle", fill);
+  section.open = open;
+  fill();
   return section;
 }
 

@@ -21,7 +21,7 @@ function tiles(sizes) {
   const again = rated.filter(({ reliability }) => 2 * reliability.n_found >= reliability.n_repeats).length;
   return element("div", { class: "tiles" },
     statTile(formatCount(countPassing()), state.passing ? `of ${formatTexts(N)} pass the filters` : "texts"),
-    statTile(formatCount(n), state.grouping ? `groups of ${formatCount(count(ungrouped))} clusters` : n === 1 ? "cluster" : "clusters"),
+    statTile(formatCount(n), state.grouping ? `${n > count(ungrouped) ? "parts" : "groups"} of ${formatCount(count(ungrouped))} clusters` : n === 1 ? "cluster" : "clusters"),
     rated.length ? statTile(`${again} of ${rated.length}`, "found again in most repeats") : null);
 }
 
