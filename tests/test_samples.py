@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+import shutil
 import subprocess
 import sys
 from importlib import resources
@@ -18,6 +20,7 @@ from rstc.pseudo_labels.kmeans import fit_kmeans
 from rstc.representation.loading import load_encoder
 
 SAMPLE = resources.files("rstc.samples") / "customer_messages.csv"
+SCRIPT = Path(__file__).parent.parent / "tools" / "make_sample_columns.py"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +37,33 @@ def test_the_sample_is_imbalanced_and_untidy(sample: pd.DataFrame) -> None:
     assert sample["text"].duplicated().any()
     assert sample["text"].str.contains(r"[\U0001F300-\U0001FAFF]").any()
     assert sample["text"].str.split().str.len().median() <= 15
+
+
+def test_the_script_writes_the_same_dates_and_channels_again(sample: pd.DataFrame, tmp_path: Path) -> None:
+    copied = tmp_path / "sample.csv"
+    shutil.copy(str(SAMPLE), copied)
+    write_columns = runpy.run_path(str(SCRIPT))["write_columns"]
+    write_columns(copied)
+    assert copied.read_bytes() == SAMPLE.read_bytes()
+    sample[["id", "text", "topic"]].to_csv(copied, index=False)
+    write_columns(copied)
+    assert copied.read_bytes() == SAMPLE.read_bytes()
+
+
+def test_dates_and_channels_have_the_structure_that_the_script_gives_them(sample: pd.DataFrame) -> None:
+    assert sample.columns.tolist() == ["id", "text", "topic", "date", "channel"]
+    days = pd.to_datetime(sample["date"], format="%Y-%m-%d")
+    assert days.between("2026-03-02", "2026-08-30").all()
+    assert days.dt.to_period("W-SUN").nunique() == 26
+    assert set(sample["channel"]) == {"app", "email", "web chat", "phone notes"}
+    is_late = days >= pd.Timestamp("2026-06-01")
+    late = is_late.groupby(sample["topic"]).mean()
+    assert late["refund_missing"] > 0.7
+    assert days[sample["topic"] == "gift_card"].min() > days.max() - pd.Timedelta(weeks=6)
+    others = late.drop(["refund_missing", "gift_card"])
+    assert others.between(0.3, 0.7).all()
+    in_app = (sample["channel"] == "app").groupby(sample["topic"]).mean()
+    assert in_app["app_broken"] > 2 * (sample["channel"] == "app").mean()
 
 
 @pytest.fixture(scope="module")

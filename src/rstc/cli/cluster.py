@@ -209,15 +209,30 @@ def _parse_view_columns(views: str | None) -> tuple[str, str] | None:
 def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed = 0) -> None:
     """Cluster the bundled sample: 465 customer messages in 10 topics, from 125 messages to 6.
 
+    The clusters are compared over time (`date`) and between channels (`channel`). Both columns of the sample are
+    invented; the true `topic` is only used for scores.
+
     Example:
 
         rstc demo --out demo-run
     """
-    with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
-        _run(str(sample), out, 10, seed=seed, overwrite=overwrite, truth_column="topic")
     from rstc.cli.display import output
+    from rstc.results.comparisons import ComparisonRequest
 
-    output.print(f"Compare with the true topics: rstc evaluate {out / 'clusters.csv'} --truth topic")
+    with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
+        _run(
+            str(sample),
+            out,
+            10,
+            seed=seed,
+            overwrite=overwrite,
+            truth_column="topic",
+            comparisons=ComparisonRequest.build("date", None, ["channel"]),
+        )
+    output.print(
+        f"Look next at the page's tabs Over time and Groups; correct clusters: rstc explore {out}", soft_wrap=True
+    )
+    output.print(f"Compare with the true topics: rstc evaluate {out / 'clusters.csv'} --truth topic", soft_wrap=True)
 
 
 def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None, **options: Any) -> None:

@@ -81,9 +81,10 @@ def apply(folder: Run) -> None:
         from rstc.pipelines.apply_edits import apply_edits
 
         run = apply_edits(folder, listener)
-    n_noise = int((run.clusters < 0).sum())
+    n_noise, n_edits = int((run.clusters < 0).sum()), len(run.log.edits)
     noise = f", {n_noise:,} texts are noise" if n_noise else ""
-    output.print(f"{len(run.log.edits)} corrections applied: {len(run.entries())} clusters{noise}")
+    count = "1 correction" if n_edits == 1 else f"{n_edits} corrections"
+    output.print(f"{count} applied: {len(run.entries())} clusters{noise}")
 
 
 def merge(

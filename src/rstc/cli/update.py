@@ -167,7 +167,7 @@ def format_drift(summary: Summary) -> list[str]:
     return [
         f"{drift.n_texts:,} new texts; {drift.moved:.1%} of the old ones are in another cluster than before",
         f"Drift {drift.distance:.2f}, by chance it would be {drift.expected:.2f}: "
-        + ("they differ from the old ones" if is_large else "they are like the old ones")
+        + f"the cluster shares {'differ from' if is_large else 'are like'} those of the old ones"
         + (f" ({changes})" if changes else ""),
         f"Confidence {drift.confidence:.2f}, of the old ones {drift.confidence_before:.2f}",
     ]

@@ -4,7 +4,7 @@
 const groupOptions = { column: 0, sorting: { by: "strength", descending: true } };
 const MAX_FINDINGS = 8; // sentences that are shown at once
 const STRONGEST_RATIO = 3; // the ratio, or its inverse, from which a cell has the full colour
-const MORE_COLOUR = [0, 114, 178], LESS_COLOUR = [213, 94, 0];
+const BLUE = [0, 114, 178], ORANGE = [213, 94, 0]; // orange is more, as in the terminal and in `rstc figures`
 
 const logRatio = (cell) => (cell.ratio > 0 ? Math.log(cell.ratio) : cell.ratio === null ? Infinity : -Infinity);
 
@@ -15,7 +15,7 @@ const formatStrength = (strength) => (strength ? `× ${strength < Math.log(MAX_R
 
 function cellColour(cell) {
   if (!cell.sign) return "";
-  return toCss(cell.sign > 0 ? MORE_COLOUR : LESS_COLOUR, 0.1 + 0.35 * Math.min(1, strengthOf(cell) / Math.log(STRONGEST_RATIO)));
+  return toCss(cell.sign > 0 ? ORANGE : BLUE, 0.1 + 0.35 * Math.min(1, strengthOf(cell) / Math.log(STRONGEST_RATIO)));
 }
 
 function describeCell(group, cluster, value, cell) {
@@ -88,7 +88,7 @@ function heatLegend() {
     box.style.background = opacity ? toCss(colour, opacity) : "";
     return element("li", {}, box, " ", label);
   };
-  return element("ul", { class: "legend" }, swatch("more than in the other groups", MORE_COLOUR, 0.45), swatch("less", LESS_COLOUR, 0.45), swatch("no significant difference", GREY, 0));
+  return element("ul", { class: "legend" }, swatch("more than in the other groups", ORANGE, 0.45), swatch("less", BLUE, 0.45), swatch("no significant difference", GREY, 0));
 }
 
 function describeEffect({ effect, p_value }) {

@@ -74,7 +74,7 @@ function confusionMatrix(width) {
       order.columns.forEach((j, x) => {
         const count = matrix[i][j];
         if (!count) return;
-        context.fillStyle = toCss(i === j ? MORE_COLOUR : LESS_COLOUR, 0.12 + 0.5 * Math.sqrt(count / total));
+        context.fillStyle = toCss(i === j ? BLUE : ORANGE, 0.12 + 0.5 * Math.sqrt(count / total));
         context.fillRect(x * size, y * size, size - 0.5, size - 0.5);
         if (size < 18) return;
         context.fillStyle = ink;
