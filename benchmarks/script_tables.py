@@ -88,10 +88,14 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.3f}" if seconds < 1 else f"{seconds:,.1f}"
 
 
+DEMO_CLUSTERS = 1  # that the README shows
+
+
 def demo_screen() -> str:
-    """What `rstc demo` printed."""
-    screen = (RESULTS / "demo.txt").read_text(encoding="utf-8").rstrip()
-    return f"```text\n{screen}\n```"
+    """The first clusters and the last lines of what `rstc demo` printed."""
+    lines = (RESULTS / "demo.txt").read_text(encoding="utf-8").rstrip().splitlines()
+    first, last = (next(i for i, line in enumerate(lines) if line.startswith(start)) for start in "│└")
+    return "\n".join(["```text", *lines[: first + DEMO_CLUSTERS], "...", *lines[last:], "```"])
 
 
 def paper_schedule_sentence() -> str:
