@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 
 from fork_server import run_rstc
 from rstc.pipelines.edit_session import EditSession
+from rstc.results.run_folder import read_points
 
 ROOT = Path(__file__).parent.parent
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -28,6 +31,7 @@ class Run:
     summary: dict[str, Any]
     comparisons: dict[str, Any]
     table: pd.DataFrame
+    places: NDArray[np.float64]  # on the map, (N, 2)
     printed: str
 
     @classmethod
@@ -35,7 +39,8 @@ class Run:
         summary, comparisons = (
             json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("summary", "comparisons")
         )
-        return cls(summary, comparisons, pd.read_csv(folder / "clusters.csv"), printed)
+        places = read_points(folder).layout.astype(np.float64)
+        return cls(summary, comparisons, pd.read_csv(folder / "clusters.csv"), places, printed)
 
     def find_cluster(self, topic: str) -> int:
         """Return the cluster that holds most messages of a topic."""
@@ -103,7 +108,9 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Walk:
 def list_commands() -> list[str]:
     """Return the commands of the tutorial; the lines of a file that one writes belong to it."""
     blocks = re.findall(r"```sh\n(.*?)```", TUTORIAL, re.DOTALL)
-    return [command for block in blocks for command in re.findall(r"cat .*?^EOF$|^rstc .*$", block, re.DOTALL | re.M)]
+    return [
+        command for block in blocks for command in re.findall(r"cat .*?^EOF$|^rstc [^\n]*", block, re.DOTALL | re.M)
+    ]
 
 
 def correct(folder: Path, demo: Run) -> int:
@@ -181,6 +188,15 @@ def test_the_smallest_cluster_is_about_gift_cards_and_login_codes(walk: Walk) ->
     assert "gift card" in entry["name"]
     assert walk.demo.purity(mixed, {"gift_card", "login_password"}) > 0.8
     assert 0.4 < walk.demo.purity(mixed, {"gift_card"}) < 0.75
+    is_mixed = (walk.demo.table["cluster"] == mixed).to_numpy()
+    parts = walk.demo.table["topic"].to_numpy()[is_mixed] == "gift_card"
+    places = walk.demo.places[is_mixed]
+    middles = [np.median(places[part], axis=0) for part in (parts, ~parts)]
+    spreads = [
+        np.median(np.linalg.norm(places[part] - middle, axis=1))
+        for part, middle in zip((parts, ~parts), middles, strict=True)
+    ]
+    assert np.linalg.norm(middles[0] - middles[1]) > 3 * max(spreads), "two groups on the map, far apart"
 
 
 def test_gift_cards_are_new_once_they_are_split_off(walk: Walk) -> None:
