@@ -88,14 +88,14 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.3f}" if seconds < 1 else f"{seconds:,.1f}"
 
 
-DEMO_CLUSTERS = 1  # that the README shows
+DEMO_CLUSTERS = 4  # that the README shows: among them those that the findings name
 
 
 def demo_screen() -> str:
     """The first clusters and the last lines of what `rstc demo` printed."""
     lines = (RESULTS / "demo.txt").read_text(encoding="utf-8").rstrip().splitlines()
-    rules = [number for number, line in enumerate(lines) if line.startswith(("├", "└"))]
-    screen = [*lines[: rules[DEMO_CLUSTERS - 1]], "...", *lines[rules[-1] :]]
+    first, end = (next(n for n, line in enumerate(lines) if line.startswith(rule)) for rule in ("┡", "└"))
+    screen = [*lines[: first + 1 + DEMO_CLUSTERS], "...", *lines[end:]]
     return "\n".join(["```text", *screen, "```"])
 
 
