@@ -46,6 +46,7 @@ def test_python_blocks_of_a_page_run(
     names: dict[str, Any] = {"RSTC": rstc.RSTC, "texts": texts, "my_paraphrases": lambda texts: texts}
     dates = pd.date_range("2025-01-06", periods=len(texts)).astype(str)
     table = pd.DataFrame({"text": texts, "posted_at": dates, "airline": ["Delta", "United"] * (len(texts) // 2)})
+    table = table.assign(date=table["posted_at"], channel=table["airline"])
     names |= {"first_versions": texts, "second_versions": texts[::-1], "table": table}
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         exec(compile(block, page.name, "exec"), names)

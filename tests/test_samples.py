@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import runpy
 import shutil
 import subprocess
@@ -37,6 +38,11 @@ def test_the_sample_is_imbalanced_and_untidy(sample: pd.DataFrame) -> None:
     assert sample["text"].duplicated().any()
     assert sample["text"].str.contains(r"[\U0001F300-\U0001FAFF]").any()
     assert sample["text"].str.split().str.len().median() <= 15
+
+
+def test_texts_are_those_that_results_in_the_documents_are_of(sample: pd.DataFrame) -> None:
+    checksum = hashlib.sha256("\x1f".join(sample["text"]).encode()).hexdigest()
+    assert checksum == "9ac2da049602078436f65451f11aee57e7c3a17004717516d00de14b3d682ce0"
 
 
 def test_the_script_writes_the_same_dates_and_channels_again(sample: pd.DataFrame, tmp_path: Path) -> None:

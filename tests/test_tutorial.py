@@ -21,7 +21,7 @@ from rstc.results.run_folder import read_points
 ROOT = Path(__file__).parent.parent
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 FOLDER = "demo-run"
-pytestmark = pytest.mark.timeout(600)  # the first test waits for several runs of the real encoder
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # several runs of the real encoder
 
 
 @dataclass(frozen=True)
