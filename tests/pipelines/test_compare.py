@@ -15,8 +15,9 @@ import pytest
 
 from rstc.errors import InputError
 from rstc.pipelines.apply_edits import merge_to
-from rstc.pipelines.cluster import add_map_and_page, cluster_file, update_run
+from rstc.pipelines.cluster import add_map_and_page, cluster_file
 from rstc.pipelines.compare import compare_run
+from rstc.pipelines.update import update_run
 from rstc.report.html.render import write_page
 from rstc.results.comparisons import ComparisonRequest, read_request
 from rstc.results.corrected_run import CorrectedRun

@@ -14,9 +14,10 @@ from rstc import RSTC, SavedModel
 from rstc.errors import InputError
 from rstc.io.formats import read_table
 from rstc.pipelines.apply_edits import apply_edits, merge_to
-from rstc.pipelines.cluster import cluster_file, update_run
+from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file, predict_files
 from rstc.pipelines.score import score_run
+from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import read_summary
 

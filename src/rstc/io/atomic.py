@@ -153,7 +153,7 @@ def find_leftovers(path: Path) -> list[Path]:
 
 
 @contextmanager
-def lock_output(path: Path, wait: float = 0.0) -> Iterator[None]:
+def lock_output(path: Path, wait: float = 0.0, make_parents: bool = False) -> Iterator[None]:
     """Hold the lock of a file or folder that is going to be written, and remove what killed processes left of it.
 
     Parameters
@@ -162,7 +162,11 @@ def lock_output(path: Path, wait: float = 0.0) -> Iterator[None]:
         The file or folder; it may be missing.
     wait : float
         Seconds to wait for another process that writes it.
+    make_parents : bool
+        Whether the folders that hold it are created.
     """
+    if make_parents:
+        make_folder(path.resolve().parent)
     with lock(path, wait):
         remove_leftovers(path)
         yield

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from rstc.errors import InputError
-from rstc.io.durability import make_folder
 
 if sys.platform == "win32":
     import msvcrt
@@ -57,7 +56,7 @@ def lock(path: Path, wait: float = 0.0) -> Iterator[None]:
     Parameters
     ----------
     path : Path
-        The folder or the file, which need not exist; a symbolic link is followed.
+        The folder or the file, which need not exist, in a folder that does; a symbolic link is followed.
     wait : float
         Seconds to wait for another process that holds the lock.
 
@@ -101,7 +100,6 @@ def _try_to_acquire(path: Path) -> bool:
             return held.thread == threading.get_ident()
         file = _lock_file(path)
         try:
-            make_folder(file.parent)
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except OSError as problem:
             raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem

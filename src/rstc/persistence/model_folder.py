@@ -66,7 +66,7 @@ def save_model(folder: Path, model: FittedModel) -> None:
     base_head = cluster_head.head if isinstance(cluster_head, GroupedHead) else cluster_head
     model = replace(model, config=replace(model.config, cache_folder=None))  # a path of this machine
     versions = package_versions()
-    with lock_output(folder), replace_folder(folder) as new:
+    with lock_output(folder, make_parents=True), replace_folder(folder) as new:
         network.encoder.save(new / ENCODER)
         state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
         save_file({name: v for name, v in state.items() if not name.startswith("encoder.")}, new / HEADS)

@@ -43,7 +43,7 @@ def export_onnx(model: FittedModel, folder: Path) -> None:
     tokenizer = getattr(encoder.model.tokenizer, "backend_tokenizer", None)
     if tokenizer is None:
         raise InputError("this encoder's tokenizer is written in Python and cannot be exported")
-    with lock_output(folder), replace_folder(folder) as new:
+    with lock_output(folder, make_parents=True), replace_folder(folder) as new:
         _write_graph(_ExportedNetwork(encoder, network.cluster_head).eval(), encoder, new / MODEL)
         tokenizer.save(str(new / TOKENIZER))
         names = [MODEL, TOKENIZER]

@@ -266,7 +266,7 @@ class CorrectedRun:
         if len(sources) == 1 and sources[0] in self._original_entries:
             original = self._original_entries[sources[0]]
             if original.size == len(members):  # unchanged
-                return original.typical_rows
+                return original.typical_rows[:n_texts]
         if self.embeddings is not None:
             return find_typical(self.points.texts, members, self.embeddings[members].astype(np.float32), n_texts)
         typical = [self._original_entries[source].typical_rows for source in sources if source >= 0]

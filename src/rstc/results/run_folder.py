@@ -156,7 +156,7 @@ def lock_run(folder: Path, wait: float = 0.0) -> Iterator[None]:
     wait : float
         Seconds to wait for another process that writes it.
     """
-    with lock_output(folder, wait):
+    with lock_output(folder, wait, make_parents=True):
         remove_run_leftovers(folder)
         yield
 
