@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rstc import InputError
@@ -88,6 +88,7 @@ edits = st.one_of(
 )
 
 
+@settings(deadline=None)  # what a test may take is limited elsewhere
 @given(st.lists(edits, max_size=8))
 def test_any_log_replays_to_the_same_state(candidates: list[dict[str, Any]]) -> None:
     state, log = INITIAL, []
