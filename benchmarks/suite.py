@@ -8,9 +8,9 @@ candidates, criterion) were made by looking at scores of half A only; half B was
 
 Variants are the whole set, random samples of 500, 1,000, 2,000 and 4,000 texts, and `uneven`: about 2,000 texts whose
 class sizes fall geometrically, the largest 20 times the smallest. The sample depends on the seed. All methods get the
-number of classes; k-means, UMAP and BERTopic get the embeddings of the bundled encoder. BERTopic's outliers count as a
-cluster of their own. `rstc` is the default, which does not train the encoder; `rstc-trained` is rstc with
-training="always".
+number of classes; k-means, UMAP, BERTopic and SAOTClustering get the embeddings of the first 32 tokens by the bundled
+encoder, and rstc chooses its own limit of tokens. BERTopic's outliers count as a cluster of their own. `rstc` is the
+default, which does not train the encoder; `rstc-trained` is rstc with training="always".
 
 Rows are written to results/suite.json; rows that are present are skipped. Times are seconds without the embedding, on a
 machine that may have been busy: they show the order of magnitude.
