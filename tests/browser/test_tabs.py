@@ -12,7 +12,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from browser_page import settled
+from browser_page import all_of, find, settled, texts
 from made_pages import make_groups, make_levels, make_over_time, make_run, write_made_page
 from rstc.results.corrected_run import CorrectedRun
 
@@ -44,18 +44,6 @@ def file(made: CorrectedRun, parts: dict[str, Any], tmp_path_factory: pytest.Tem
 def page(browser: Any, file: Path) -> Any:
     browser.get(file.as_uri())
     return browser
-
-
-def find(browser: Any, selector: str) -> Any:
-    return browser.find_element("css selector", selector)
-
-
-def all_of(browser: Any, selector: str) -> list[Any]:
-    return list(browser.find_elements("css selector", selector))
-
-
-def texts(browser: Any, selector: str) -> list[str]:
-    return [one.text for one in all_of(browser, selector)]
 
 
 def set_slider(page: Any, value: int) -> None:
