@@ -226,8 +226,16 @@ class Encoder(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the encoder in Sentence-Transformers layout."""
+        tokenizer = self.model.tokenizer
+        template = getattr(tokenizer, "chat_template", None)  # code of a language model, which encoders do not run
         with silence_transformers():
-            self.model.save(str(folder), create_model_card=False)
+            try:
+                if template is not None:
+                    tokenizer.chat_template = None
+                self.model.save(str(folder), create_model_card=False)
+            finally:
+                if template is not None:
+                    tokenizer.chat_template = template
 
     def _forward_context(self, sequences: Sequences) -> AbstractContextManager[None]:
         """Return the context in which the batches of one forward pass run."""
