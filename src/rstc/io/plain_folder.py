@@ -1,7 +1,7 @@
 """Folders that may come from elsewhere hold files and folders only: nothing in them leads out of them or blocks.
 
-An archive can hold symbolic links to any file of the machine, which would be read or overwritten in its place, and named
-pipes, on which reading waits for ever.
+An archive can hold symbolic links to any file of the machine, which would be read or overwritten in its place, and
+named pipes, on which reading waits for ever.
 """
 
 from __future__ import annotations
