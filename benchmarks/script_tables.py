@@ -78,6 +78,11 @@ def algorithm1_table() -> str:
     return markdown_table([*header, "Newton, steps", "Newton's duality gap"], rows)
 
 
+def chaos_table() -> str:
+    """How many faults of each kind were tried, and how many were withstood."""
+    return format_rows(read("chaos")["rows"], [("fault", "{kind}"), ("tried", "{tried:,}"), ("withstood", "{held:,}")])
+
+
 def join(values: Iterable[Any], form: str = "{}") -> str:
     """Format values and join them by commas."""
     return ", ".join(form.format(value) for value in values)

@@ -30,6 +30,7 @@ from paper_tables import (
 from rstc.benchmark.datasets import PAPER_DATASETS, SMALL_DATASETS
 from script_tables import (
     algorithm1_table,
+    chaos_table,
     cluster_estimate_table,
     confidence_goals_table,
     confidence_table,
@@ -100,7 +101,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "distributed": distributed_table,
         "cluster_estimate": cluster_estimate_table,
     },
-    "docs/reliability.md": {"load_test": load_test_table},
+    "docs/reliability.md": {"chaos": chaos_table, "load_test": load_test_table},
     "docs/comparison.md": {"other_tools": other_tools_table},
     "docs/updates.md": {"novel_clusters": novel_clusters_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},

@@ -1,7 +1,7 @@
-"""Run `rstc` and kill it right before one of its renames. Run as a program by the fork server: a script for one command.
+"""Run `rstc` and kill it right before one of its renames; the fork server runs this file as a script.
 
-    kill_points.py NUMBER COMMAND...    kill -9 before rename NUMBER, counted from 0
-    kill_points.py count FILE COMMAND...   kill nothing, and write the number of renames to a file
+kill_points.py NUMBER COMMAND...    kill -9 before rename NUMBER, counted from 0
+kill_points.py count FILE COMMAND...   kill nothing, and write the number of renames to a file
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from rstc.cli import main
-
 
 CACHE = os.environ.get("RSTC_CACHE_DIR", "/no/cache")  # what is in it does not count: tests share it
 

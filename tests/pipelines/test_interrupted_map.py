@@ -14,6 +14,8 @@ import pytest
 
 from fork_server import TIMEOUT, ForkedProcess, run_rstc
 
+pytestmark = pytest.mark.chaos("kill -9 at any moment")
+
 MAX_ATTEMPTS = 10  # to stop a run before its map is drawn
 
 

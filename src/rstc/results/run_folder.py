@@ -348,7 +348,7 @@ def read_points(folder: Path) -> Points:
                 f"{folder} has no map and no page, because the run was interrupted; `rstc report {folder}` makes them"
             ) from None
         raise InputError(f"there is no {path}; cluster the file again") from None
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError, pa.ArrowException) as error:
         raise InputError(f"{path} does not hold the texts of a run") from error
 
 
@@ -444,7 +444,7 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
         if not (E.ndim == 2 and len(E) == len(texts) and E.dtype.kind == "f" and np.isfinite(E).all()):
             raise ValueError("embeddings that are not those of the texts")
         return UnfinishedRun(points, E, command)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise InputError(f"{path} is damaged; cluster the file again with --overwrite") from error
 
 
