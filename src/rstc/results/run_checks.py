@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rstc.results.run_folder import Points
     from rstc.results.summary import Summary
 
+npy: Any = np.lib.format  # it has no types
 MAX_SUMMARY_BYTES = 2**28
 MAX_CLUSTERS = 10**6
 
@@ -124,9 +125,8 @@ def check_proposals(proposals: Sequence[Proposal], summary: Summary) -> None:
 def check_embedding_size(path: Path) -> None:
     """Raise ValueError if embeddings.npy describes another amount of numbers than it holds."""
     with path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read_header(file)
+        version = npy.read_magic(file)
+        shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
         _require(math.prod(shape) * dtype.itemsize == path.stat().st_size - file.tell(), "the embeddings")
 
 

@@ -77,7 +77,7 @@ UNFINISHED = "unfinished.safetensors"
 COMPARISONS = "comparisons.json"
 NAME_ANSWERS = "names.json"
 DESCRIPTION = "model.json"  # of a folder that is a model itself
-SUMMED_FILES = (POINTS, TEXT_EMBEDDINGS, UNFINISHED)  # whose checksums the summary holds
+SUMMED_FILES = (POINTS, TEXT_EMBEDDINGS)  # whose checksums the summary holds
 
 SECONDS_TO_WAIT = 10.0  # for another process that writes the run, where what is to be written is small
 
@@ -450,7 +450,8 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
 
 def write_summary(folder: Path, summary: Summary) -> None:
     """Write summary.json."""
-    files = {name: sha256(folder / name) for name in SUMMED_FILES if (folder / name).is_file()}
+    names = SUMMED_FILES if (folder / POINTS).is_file() else (UNFINISHED,)
+    files = {name: sha256(folder / name) for name in names if (folder / name).is_file()}
     content = json.loads(json.dumps(replace(summary, files=files).to_json()))
     content["checksum"] = compute_summary_checksum(content)
     with replace_file(folder / SUMMARY) as temporary:
