@@ -80,6 +80,8 @@ def algorithm1_table() -> str:
 
 def chaos_table() -> str:
     """How many faults of each kind were tried, and how many were withstood."""
+    if not (RESULTS / "chaos.json").exists():
+        return "`make chaos` was not run on this version yet."
     return format_rows(read("chaos")["rows"], [("fault", "{kind}"), ("tried", "{tried:,}"), ("withstood", "{held:,}")])
 
 

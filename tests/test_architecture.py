@@ -64,6 +64,7 @@ NOT_ON_THE_WALK = {
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",
         "representation/folder_checks.py",
+        "representation/tokenizer_checks.py",
         "representation/weight_checks.py",
         "representation/fast_dropout.py",
         "representation/embedding_lookup.py",
@@ -72,6 +73,9 @@ NOT_ON_THE_WALK = {
     "files": [
         "io/atomic.py",
         "io/checkpoint_names.py",
+        "io/plain_folder.py",
+        "results/run_checks.py",
+        "runtime/terminal_text.py",
         "io/csv_injection.py",
         "io/durability.py",
         "io/locks.py",

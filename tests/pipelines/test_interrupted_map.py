@@ -39,7 +39,7 @@ def read_files(folder: Path) -> dict[str, str]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()
         if path.name in ("summary.json", "report.html"):
-            content = re.sub(rb'"seconds": ?\{[^}]*\}|"(created|made)": ?"[^"]*"', b"", content)
+            content = re.sub(rb'"seconds": ?\{[^}]*\}|"(created|made|checksum)": ?"[^"]*"', b"", content)
         contents[path.relative_to(folder).as_posix()] = content.hex()
     return contents
 

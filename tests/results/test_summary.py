@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ def test_summary_of_0_1_0_is_written_as_it_was_read(tmp_path: Path) -> None:
 
 def test_summary_of_a_run_is_written_as_it_was_read(finished_run: Path, tmp_path: Path) -> None:
     summary = read_summary(finished_run)
+    shutil.copytree(finished_run, tmp_path, dirs_exist_ok=True)
+    (tmp_path / SUMMARY).unlink()
     write_summary(tmp_path, summary)
     assert (tmp_path / SUMMARY).read_bytes() == (finished_run / SUMMARY).read_bytes()
     assert read_summary(tmp_path) == summary
@@ -91,5 +94,5 @@ def test_missing_newer_keys_have_defaults() -> None:
 @pytest.mark.parametrize("content", ["", "[]", "3", "null", "{}", '{"clusters_found": 3}', '{"input": []}'])
 def test_file_that_is_no_summary_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / SUMMARY).write_text(content)
-    with pytest.raises(InputError, match="is not the summary of a run"):
+    with pytest.raises(InputError, match="is not the summary of a run|is not JSON"):
         read_summary(tmp_path)
