@@ -94,5 +94,5 @@ def test_missing_newer_keys_have_defaults() -> None:
 @pytest.mark.parametrize("content", ["", "[]", "3", "null", "{}", '{"clusters_found": 3}', '{"input": []}'])
 def test_file_that_is_no_summary_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / SUMMARY).write_text(content)
-    with pytest.raises(InputError, match="is not the summary of a run|is not JSON"):
+    with pytest.raises(InputError, match=r"is not the summary of a run|is not JSON"):
         read_summary(tmp_path)
