@@ -421,7 +421,8 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
     from safetensors import SafetensorError, safe_open
 
     path = folder / UNFINISHED
-    check_file(folder, UNFINISHED, read_summary(folder))
+    if (folder / SUMMARY).is_file():
+        check_file(folder, UNFINISHED, read_summary(folder))
     try:
         with safe_open(path, "np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
