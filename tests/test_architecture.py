@@ -86,8 +86,10 @@ NOT_ON_THE_WALK = {
         "persistence/model_card.py",
     ],
     "how keywords are found": [
-        "results/language.py",
-        "results/tokens.py",
+        "language/detection.py",
+        "language/stemming.py",
+        "language/stop_words.py",
+        "language/tokens.py",
         "results/phrases.py",
         "results/keywords.py",
     ],

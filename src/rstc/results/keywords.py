@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rstc.language.tokens import Ints
 from rstc.results.phrases import PhraseCounts
-from rstc.results.tokens import Ints
 
 N_KEYWORDS = 8
 MIN_RATIO = 1.5  # of the shares of texts with a keyword, inside the cluster and outside

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.results.language import DEFAULT_LANGUAGE, find_languages
+from rstc.language.detection import DEFAULT_LANGUAGE, find_languages
 from rstc.results.records import Record, stored_if_set
 
 SAMPLE_TEXTS = 5000

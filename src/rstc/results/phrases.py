@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rstc.results.language import find_languages
-from rstc.results.tokens import BREAK, Ints, Tokens, base_form, tokenize
+from rstc.language.detection import find_languages
+from rstc.language.tokens import BREAK, Ints, Tokens, base_form, tokenize
 
 MAX_PHRASE_WORDS = 3
 MIN_PHRASE_TEXTS = 2  # texts that hold a phrase of several words

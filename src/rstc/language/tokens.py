@@ -14,7 +14,8 @@ from html import unescape
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.results.language import elision_pattern, stemmer_for, stop_words_for
+from rstc.language.stemming import stemmer_for
+from rstc.language.stop_words import stop_words_for
 
 Ints = NDArray[np.int64]
 
@@ -42,6 +43,12 @@ _TOKEN = re.compile(r"[A-Za-z](?:\+\+|\#)(?!\w)|[^\W_]\w*(?:[.'’&-]\w+)*|[^\w\
 _MAY_HOLD_MARKUP = re.compile(r"[@</]|www\.|\blt ", re.IGNORECASE)  # quick to search
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SENTENCE_ENDS = frozenset(".!?:…|")
+# "l'adresse", "dell'ordine", "qu'il": the article is no part of the word.
+_ELISIONS = {
+    "ca": r"(?:[dlmnst])",
+    "fr": r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)",
+    "it": r"(?:[cdlmnstv]|un|gl|(?:d|ne|su|co|a|da|que|be)ll|quest|sant|tutt)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +156,12 @@ def base_form(form: str, languages: Sequence[str]) -> str:
     ('mum', 'adresse')
     """
     return _base_form(form, elision_pattern(languages))
+
+
+def elision_pattern(languages: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern of articles that are written together with the next word; None if the languages have none."""
+    patterns = [_ELISIONS[language] for language in languages if language in _ELISIONS]
+    return re.compile(rf"^(?:{'|'.join(patterns)})['’](?=\w\w)", re.IGNORECASE) if patterns else None
 
 
 def _base_form(form: str, elision: re.Pattern[str] | None) -> str:

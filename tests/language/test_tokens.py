@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rstc.results.tokens import BREAK, strip_markup, tokenize
+from rstc.language.tokens import BREAK, strip_markup, tokenize
 
 
 def content_words(text: str, language: str = "en") -> list[str]:
