@@ -275,6 +275,7 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     from rstc.cli.display import format_levels, format_n_clusters, format_outliers, output, print_clusters, shorten
     from rstc.cli.messages import MAX_MESSAGES, format_messages
     from rstc.io.columns import format_text_column
+    from rstc.language.names import are_english, describe_languages
 
     print_clusters(summary.clusters, out)
     if summary.resumed_at is not None:
@@ -290,6 +291,8 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
         f"{len(summary.clusters)} clusters{sample}{training}{converged}; {sum(summary.seconds.values()):.0f} s",
         soft_wrap=True,
     )
+    if not are_english(summary.languages):
+        output.print(f"Languages: {describe_languages(summary.languages)}", soft_wrap=True)
     if summary.n_clusters_search:
         output.print(format_n_clusters(summary.n_clusters_search))
     if summary.levels:

@@ -30,15 +30,23 @@ MAX_CHARACTERS = 300  # of a text that are read
 MIN_SHARE = 0.1  # of the texts that a language has, to count beside the most frequent one
 MIN_LISTED = 0.01  # of the texts that a language has, to be listed
 
+OTHER_SCRIPT = 1e-6  # factor of the score of a language that is not written in the letters of a text
+
 _NO_LANGUAGE = "zxx"  # the model's code for numbers, markup and identifiers
 _WIDESPREAD = """
     af ar bg bn ca cs da de el en es et eu fa fi fr gl he hi hr hu hy id it ja ko lt lv mr ms nl no pl pt ro ru sk sl so
     sr st sv sw ta te th tl tr uk ur vi zh
 """
+# Languages that are not written in Latin letters: texts in Latin letters have another one, and the other way round.
+_NOT_LATIN = """
+    am ar ary arz as ba be bg bn dz el fa grc gu hbo he hi hy ja ka kk km kn ko ky lo mk ml mn mr my ne or pa ps ru sa
+    sd sdh si ta te tg th tt ug uk ur wuu yue zh
+"""
 _PRIOR_RARE, _PRIOR_WIDESPREAD, _PRIOR_DEFAULT = 1e-5, 2e-3, 2e-2  # a_l, in texts
 _DOUBTFUL_TEXTS, _DOUBTFUL_SHARE = 0.5, 0.004  # c: in texts, and as a share of them
 _ROUNDS = 20
 _LETTER = re.compile(r"[^\W\d_]")
+_LATIN_LETTER = re.compile(r"[A-Za-z\u00aa-\u024f\u1e00-\u1eff]")
 _lock = threading.Lock()
 
 Floats = NDArray[np.float64]
@@ -81,7 +89,15 @@ def find_languages(texts: Sequence[str]) -> tuple[str, ...]:
     >>> find_languages(["parcel late", "refund"]), find_languages(["包裹在哪里"])
     (('en',), ('zh',))
     """
-    shares = measure_languages(texts)
+    return choose_languages(measure_languages(texts))
+
+
+def choose_languages(shares: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the languages whose rules texts are read by: those of at least a tenth of them, the main one first.
+
+    >>> choose_languages({"de": 0.9, "en": 0.06, "fr": 0.04}), choose_languages({})
+    (('de',), ('en',))
+    """
     return tuple(code for code, share in shares.items() if share >= MIN_SHARE) or (DEFAULT_LANGUAGE,)
 
 
@@ -155,16 +171,20 @@ def _score_texts(texts: Sequence[str]) -> Floats:
     model = _model()
     column = {label: i for i, label in enumerate(model.labels)}
     scores = np.zeros((len(texts), len(column)))
+    is_latin = np.array([label not in _NOT_LATIN.split() for label in model.labels])
     known: dict[str, Mapping[str, float]] = {}
     for row, text in enumerate(texts):
         read = strip_markup(text, " ")[:MAX_CHARACTERS].strip()
-        if not _LETTER.search(read):
+        n_letters, n_latin = len(_LETTER.findall(read)), len(_LATIN_LETTER.findall(read))
+        if not n_letters:
             continue
         ranked = known.get(read)
         if ranked is None:
             ranked = known[read] = dict(model.rank(read))
         for label, score in ranked.items():
             scores[row, column[label]] = score
+        if n_latin == n_letters or not n_latin:
+            scores[row, is_latin != bool(n_latin)] *= OTHER_SCRIPT
     return scores
 
 

@@ -8,6 +8,8 @@ from rstc.language.characters import normalize_characters
 
 # Words of the lists that tickets, queries and titles are about.
 _NOT_STOP_WORDS = {
+    "ar": "اعادة زيارة شخصا لقاء لوكالة",
+    "cs": "clanek clanku clanky článek článku články design email strana zpravy zprávy",
     "de": "ernst jahr jahre jahren mann mensch menschen morgen offen ordnung startseite suche tag tage tagen teil uhr "
     "zeit",
     "en": "amount back bill bottom call computer cry detail empty fill fire front full interest mill move name show "
@@ -17,8 +19,12 @@ _NOT_STOP_WORDS = {
     "it": "anni anno attesa caso citta città comprare consiglio forza gente giorni giorno gruppo luogo mesi mondo nome "
     "ora ore paese persone piedi posto press registrazione scola tempo titolo uomo vita",
     "nl": "klaar missen",
+    "id": "bulan hari jawab jawaban kasus kata",
     "pt": "ano anos apoio caminho conselho desligado dia grupo hora horas inicio ligado local lugar meses mês noite "
     "nome número obra pegar pessoas ponto pontos povo relação sistema tempo tipo trabalhar trabalho valor viagem",
+    "ru": "белый вода война вопрос глаз голова голос город дверь день деньги дорога душа жена женщина жизнь земля "
+    "книга комната лицо люди мать машина мир москва народ нога ночь окно отец плечо правда путь работа работать "
+    "ребенок россия рука русский свет сердце слово советский стол сторона страна товарищ утро хлеб час человек язык",
 }
 # Words for the grammar of requests and answers that the lists lack.
 _MORE_STOP_WORDS = {
@@ -39,6 +45,8 @@ _MORE_STOP_WORDS = {
     "ต้องการ อยาก ที่ ของ และ ให้ ใน เป็น มี จะ",
     "uk": "будь ласка не що як коли мій моя моє мої мені я ми ви він вона воно вони це цей ця ці той та і й "
     "або але для від до на у в з із за під по про при щоб якщо так також був була було були є немає",
+    "vi": "bao bị các chưa có của đã đang để đến được giờ không khi là làm lại mà một nào này như ở rất sao sẽ thì tôi "
+    "trong từ và về với vì",
     "zh": "我们 没有 怎么 怎么办 什么 什么时候 为什么 可以 不能 不了 请问 谢谢 一个 这个 那个 如何 还是 还没 "
     "我的 我想 我要 我們 沒有 怎麼 怎麼辦 什麼 什麼時候 為什麼 請問 謝謝 一個 這個 那個",
 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rstc.io.columns import TEXT_COLUMN
 from rstc.io.predictions import NO_CLUSTER
+from rstc.language.detection import measure_languages
 from rstc.results.comparisons import ComparisonRequest
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
@@ -240,6 +241,7 @@ def build_summary(
         updates=list(origin.updates),
         overlaps=list(origin.overlaps),
         messages=find_model_messages(model, output.texts, output.clusters[output.shown], input_info.n_missing),
+        languages=measure_languages(output.texts),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +11,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.language.detection import DEFAULT_LANGUAGE, find_languages
+from rstc.language.detection import DEFAULT_LANGUAGE, choose_languages, measure_languages
+from rstc.language.names import name_language
 from rstc.results.records import Record, stored_if_set
 
-SAMPLE_TEXTS = 5000
 MIN_TRUNCATED = 0.1  # share of the texts
-MIN_FOREIGN = 0.5  # share of the texts in another script than Latin
+MIN_ENGLISH = 0.5  # share of the texts, for the bundled encoder
+ALMOST_ALL = 0.95  # share of the texts
 MIN_DUPLICATES = 0.2  # share of the texts that repeat another one
 MIN_MISSING = 0.05  # share of the rows
 MIN_LARGEST = 0.5  # share of the texts in one cluster
@@ -28,12 +28,6 @@ SAME_WORDS = 0.85  # of a cluster's words without the name: similarity to the ot
 MIN_NAMES = 2  # clusters about one name each: several show that texts are divided by it
 NAME = re.compile(r"[@#]?[^\W\d_][\w'’-]+")
 
-LANGUAGES = {
-    "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish", "fi": "Finnish",
-    "fr": "French", "hu": "Hungarian", "it": "Italian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish",
-    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish",
-}  # fmt: skip
-SCRIPTS = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 OTHER_ENCODER = (
     "the encoder knows English best; --encoder FOLDER or --set encoder=FOLDER takes a Sentence-Transformers model of "
     "another language"
@@ -68,6 +62,7 @@ def find_messages(
     truncated_share: float = 0.0,
     encoder_limit: int = 0,
     is_default_encoder: bool = True,
+    languages: Mapping[str, float] | None = None,
 ) -> list[Message]:
     """Find what matters about a run, warnings first.
 
@@ -85,13 +80,16 @@ def find_messages(
         The largest number of tokens that the encoder reads.
     is_default_encoder : bool
         Whether the encoder is the bundled one, which was trained on English texts.
+    languages : mapping of str to float, optional
+        Share of each language in the texts; measured if it is not given.
 
     Returns
     -------
     list of Message
     """
+    languages = measure_languages(texts) if languages is None else languages
     messages = [
-        _check_language(texts) if is_default_encoder else None,
+        _check_language(languages) if is_default_encoder else None,
         _check_truncation(max_tokens, truncated_share, encoder_limit),
         _check_names(texts, labels),
         _check_largest(labels),
@@ -113,32 +111,15 @@ def _check_truncation(max_tokens: int, share: float, encoder_limit: int) -> Mess
     return Message(text, f"--set max_tokens={larger} reads more of them and takes longer", "warning")
 
 
-def _check_language(texts: Sequence[str]) -> Message | None:
-    """Say which language most texts have, if it is not English."""
-    sample = texts[:: max(-(-len(texts) // SAMPLE_TEXTS), 1)]
-    scripts = Counter(filter(None, map(find_script, sample)))
-    script, count = scripts.most_common(1)[0] if scripts else ("LATIN", 0)
-    if script != "LATIN":
-        if count < MIN_FOREIGN * len(sample):
-            return None
-        language = SCRIPTS.get(script, f"to be written in {script.capitalize()} letters")
-        return Message(f"{_percent(count / len(sample))} of the texts look {language}", OTHER_ENCODER, "warning")
-    language, *others = find_languages(sample)
-    if language == DEFAULT_LANGUAGE:
+def _check_language(languages: Mapping[str, float]) -> Message | None:
+    """Say which languages the texts have, if less than half of them are English."""
+    if languages.get(DEFAULT_LANGUAGE, 0.0) >= MIN_ENGLISH or not languages:
         return None
-    known = " and ".join(LANGUAGES.get(code, code) for code in [language, *others] if code != DEFAULT_LANGUAGE)
-    return Message(f"most of the {len(texts):,} texts look {known}", OTHER_ENCODER, "warning")
-
-
-def find_script(text: str) -> str | None:
-    """Return the script of most letters of a text, by the first word of their names in Unicode; None without letters.
-
-    >>> find_script("где посылка"), find_script("Wo?"), find_script("123")
-    ('CYRILLIC', 'LATIN', None)
-    """
-    letters = [character for character in text[:200] if character.isalpha()]
-    scripts = Counter(unicodedata.name(letter, "LATIN").split()[0] for letter in letters)
-    return scripts.most_common(1)[0][0] if scripts else None
+    others = {code: share for code, share in languages.items() if code != DEFAULT_LANGUAGE}
+    share = sum(others.values())
+    named = " and ".join(dict.fromkeys(name_language(code) for code in choose_languages(others)))
+    how_many = "the texts are" if share >= ALMOST_ALL else f"{_percent(share)} of the texts are"
+    return Message(f"{how_many} in {named}", OTHER_ENCODER, "warning")
 
 
 def _check_names(texts: Sequence[str], labels: NDArray[np.int64]) -> Message | None:

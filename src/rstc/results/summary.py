@@ -400,6 +400,9 @@ class Summary:
         All updates of the run, oldest first.
     overlaps : list of ClusterOverlap
         Pairs of clusters that an update made hard to tell apart.
+    languages : dict of str to float
+        Share of each language among the shown texts that have one, by ISO 639 code, the most frequent first; languages
+        of less than one per cent are left out. Empty in summaries of versions that did not detect languages.
     """
 
     input: InputInfo
@@ -429,6 +432,7 @@ class Summary:
     messages: Sequence[Message] = ()
     updates: list[UpdateEntry] = field(default_factory=list)
     overlaps: list[ClusterOverlap] = field(default_factory=list)
+    languages: dict[str, float] = field(default_factory=dict)
 
     @property
     def decisions(self) -> list[str]:
@@ -470,6 +474,7 @@ class Summary:
             "messages": [message.to_json() for message in self.messages],
             "updates": [entry.to_json() for entry in self.updates],
             "overlaps": [overlap.to_json() for overlap in self.overlaps],
+            "languages": self.languages,
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -509,4 +514,5 @@ class Summary:
             messages=[Message.from_json(message) for message in values.get("messages", [])],
             updates=[UpdateEntry.from_json(entry) for entry in values.get("updates", [])],
             overlaps=[ClusterOverlap.from_json(overlap) for overlap in values.get("overlaps", [])],
+            languages=dict(values.get("languages", {})),
         )
