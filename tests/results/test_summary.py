@@ -33,7 +33,6 @@ def test_summary_of_a_run_is_written_as_it_was_read(finished_run: Path, tmp_path
 
 def test_all_parts_survive_a_round_trip() -> None:
     values = load(OLD_RUN)
-    values["languages"] = {"de": 0.75, "en": 0.25}
     values["count"] = {
         "n_clusters": 4,
         "low": 3,
@@ -65,6 +64,7 @@ def test_all_parts_survive_a_round_trip() -> None:
         "clusters": [0, 1],
         "matrix": [[1, 0], [0, 1]],
     }
+    values["languages"] = {"de": 0.75, "en": 0.25}
     summary = Summary.from_json(values)
     assert json.dumps(summary.to_json()) == json.dumps(values)
     assert summary.outliers is not None
