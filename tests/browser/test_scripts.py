@@ -33,7 +33,7 @@ def folder(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     points = replace(made.points, texts=[*TEXTS, *made.points.texts[len(TEXTS) :]])
     first, *others = made.summary.clusters
     first = replace(first, name="الطرد, التوصيل", keywords=["الطرد", "التوصيل"], typical_rows=list(range(len(TEXTS))))
-    summary = replace(made.summary, clusters=[first, *others], languages={"zh": 0.5, "ar": 0.3, "ja": 0.2})
+    summary = replace(made.summary, clusters=[first, *others], levels=[], languages={"zh": 0.5, "ar": 0.3, "ja": 0.2})
     out = tmp_path_factory.mktemp("scripts")
     (out / "report.html").write_text(render_page(CorrectedRun(summary, points)), encoding="utf-8")
     return out
