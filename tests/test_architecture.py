@@ -85,10 +85,15 @@ NOT_ON_THE_WALK = {
         "persistence/model_description.py",
         "persistence/model_card.py",
     ],
-    "how keywords are found": [
+    "languages, and how keywords are found": [
+        "language/casing.py",
+        "language/characters.py",
         "language/detection.py",
+        "language/names.py",
+        "language/segmentation.py",
         "language/stemming.py",
         "language/stop_words.py",
+        "language/terms.py",
         "language/tokens.py",
         "results/phrases.py",
         "results/keywords.py",
