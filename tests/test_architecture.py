@@ -63,6 +63,7 @@ NOT_ON_THE_WALK = {
     ],
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",
+        "representation/prompts.py",
         "representation/folder_checks.py",
         "representation/tokenizer_checks.py",
         "representation/weight_checks.py",

@@ -86,7 +86,7 @@ def find_keywords(
     counts = (membership @ phrases.counts).tocsr()  # (C, V)
     totals = np.asarray(counts.sum(0), dtype=np.float64).ravel()  # (V,)
     sizes = np.bincount(index, minlength=len(clusters))
-    left_out = np.zeros(len(totals), dtype=bool)
+    left_out: NDArray[np.bool_] = np.zeros(len(totals), dtype=bool)
     if not all(map(has_stop_words, phrases.languages)):
         left_out = _begin_or_end_with(find_even_words(counts, sizes), phrases.parts, phrases.lengths)
     inside = np.zeros(phrases.counts.shape[1])  # counts of one cluster, with zeros
