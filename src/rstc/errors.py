@@ -47,6 +47,26 @@ class MissingTextWarning(RstcWarning):
         super().__init__(f"{missing} of {total} rows hold no text and get no cluster")
 
 
+class FileWarning(RstcWarning):
+    """Warns that something in a file was read in one of several ways that it may have been meant."""
+
+
+class MixedPredictionsWarning(RstcWarning):
+    """Warns that a folder holds predictions of another model or of other options.
+
+    Parameters
+    ----------
+    folder : str
+        The folder.
+    n_files : int
+        Number of these files.
+    """
+
+    def __init__(self, folder: str, n_files: int) -> None:
+        files = "1 other file" if n_files == 1 else f"{n_files:,} other files"
+        super().__init__(f"{folder} also holds {files} that another model or other options predicted")
+
+
 class CollapseWarning(RstcWarning):
     """Warns that many of the requested clusters are empty.
 

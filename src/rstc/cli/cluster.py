@@ -15,6 +15,7 @@ from rstc.cli.options import (
     Encoding,
     Format,
     GuardFormulas,
+    Header,
     Sheet,
     TextColumn,
     report_formula_guard,
@@ -114,6 +115,7 @@ def cluster(
     format: Format = None,
     sheet: Sheet = None,
     encoding: Encoding = "utf-8",
+    header: Header = None,
     guard_formulas: GuardFormulas = False,
     keep_columns: Annotated[
         bool,
@@ -187,6 +189,7 @@ def cluster(
         format=format,
         sheet=sheet,
         encoding=encoding,
+        header=header,
         guard_formulas=guard_formulas,
         keep_columns=keep_columns,
         comparisons=ComparisonRequest.build(time, every, by or []),

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rstc.errors import InputError
 
+if sys.platform == "win32":
+    resource = None
+else:
+    import resource
+
 MEMINFO = Path("/proc/meminfo")
+STATM = Path("/proc/self/statm")
 CGROUP = Path("/sys/fs/cgroup")  # present in a container
 GB = 1e9
 
@@ -104,15 +113,49 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
 
 
 def free_memory() -> float | None:
-    """Return the bytes that this process may still allocate, by its machine and its container.
+    """Return the bytes that this process may still allocate, by its machine, its container and its own limit.
 
     Returns
     -------
     float or None
-        The smaller of the two; None if neither is known.
+        The smallest of the three; None if none is known.
     """
-    limits = [free for free in (_machine_free_memory(), _container_free_memory()) if free is not None]
-    return min(limits, default=None)
+    sources = (_machine_free_memory(), _container_free_memory(), _process_free_memory())
+    return min((free for free in sources if free is not None), default=None)
+
+
+@contextmanager
+def limit_memory(n_bytes: int) -> Iterator[None]:
+    """Let allocations fail that would add more than this to the memory of the process, where the system can do so."""
+    used = _address_space()
+    if resource is None or used is None:
+        yield
+        return
+    limits = soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = used + n_bytes
+    if soft != resource.RLIM_INFINITY:
+        allowed = min(allowed, soft)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+
+
+def _process_free_memory() -> float | None:
+    """Return what is left of the limit of this process (`ulimit -v`); None if there is no limit."""
+    if resource is None:
+        return None
+    limit, used = resource.getrlimit(resource.RLIMIT_AS)[0], _address_space()
+    return None if limit == resource.RLIM_INFINITY or used is None else float(max(limit - used, 0))
+
+
+def _address_space() -> int | None:
+    """Return the bytes of memory that this process has mapped; None if the system does not say."""
+    try:
+        return int(STATM.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return None
 
 
 def _machine_free_memory() -> float | None:
