@@ -14,8 +14,8 @@ MAX_MESSAGES = 3  # after the result of a command; `rstc info` prints all of the
 
 
 def is_main_process() -> bool:
-    """Tell whether this process has rank 0, as torchrun numbers the processes that it starts."""
-    return os.environ.get("RANK", "0") == "0"
+    """Tell whether this process has rank 0, as torchrun numbers the processes that it starts, or is on its own."""
+    return "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK", "0") == "0"
 
 
 def print_message(line: str) -> None:

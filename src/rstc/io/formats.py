@@ -118,6 +118,8 @@ def detect_format(path: str, requested: str | None = None) -> str:
         return requested
     if path == STANDARD_INPUT:
         return "txt"
+    if not path:
+        raise InputError("the name of a file is empty")
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder, not a file")
     suffix = _suffix(path)
@@ -226,6 +228,8 @@ def iter_tables(
         The rows in order; one empty table with its columns where a file has columns but no rows.
     """
     if path != STANDARD_INPUT and not is_file(path):
+        if not is_url(path) and Path(path).exists():
+            raise InputError(f"{path} is not a regular file; pipe it in and give - for standard input")
         raise InputError(f"there is no file {source_name(path)}")
     if sheet is not None and format != "xlsx":
         raise InputError(f"--sheet={sheet} is for Excel workbooks (xlsx), but {source_name(path)} is {format}")

@@ -64,6 +64,8 @@ def open_text_source(path: str, encoding: str, is_gzip: bool = False) -> IO[str]
     InputError
         If the encoding does not exist, or if the file is obviously something else than it is read as.
     """
+    if not encoding.strip():
+        raise InputError(f"there is no encoding {encoding!r}")
     file = sys.stdin.buffer if path == STANDARD_INPUT else open_file(path, "rb")
     raw: Any = _UnpackedFile(file, source_name(path)) if is_gzip else file
     stream = io.BufferedReader(raw, BUFFER_BYTES)
