@@ -68,7 +68,8 @@ def predict(
     CSV. Messages go to standard error.
 
     Many files are written one by one under their own names and in their own formats, with rows in the same order.
-    Files that an earlier call completed are skipped, so the same command continues after an interruption.
+    Files that an earlier call completed are skipped, so the same command continues after an interruption; those whose
+    content, model or options are others now are written again.
 
     Examples:
 
