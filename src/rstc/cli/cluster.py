@@ -28,6 +28,7 @@ from rstc.io.cache_folder import default_cache_folder
 if TYPE_CHECKING:
     from rstc.results.summary import Summary
 
+MAX_DIGITS = 100  # of a number of clusters or a range
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Run folder to write.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in DIR.")]
 Resume = Annotated[
@@ -178,7 +179,7 @@ def cluster(
     _run(
         file,
         out,
-        int(clusters) if clusters.strip().isdecimal() else clusters,
+        _parse_n_clusters(clusters),
         text_column=text_column,
         view_columns=_parse_view_columns(views),
         truth_column=truth,
@@ -197,6 +198,13 @@ def cluster(
         resume=resume,
         cache=default_cache_folder() if cache else None,
     )
+
+
+def _parse_n_clusters(text: str) -> int | str:
+    """Return a number of clusters; ranges and other words are parsed where they are validated."""
+    if len(text) > MAX_DIGITS:
+        raise InputError(f"n_clusters={text[:MAX_DIGITS]}... is not a number of clusters")
+    return int(text) if text.strip().isdecimal() else text
 
 
 def _parse_view_columns(views: str | None) -> tuple[str, str] | None:

@@ -64,7 +64,7 @@ def open_text_source(path: str, encoding: str, is_gzip: bool = False) -> IO[str]
     InputError
         If the encoding does not exist, or if the file is obviously something else than it is read as.
     """
-    if not encoding.strip():
+    if not encoding.strip() or "\0" in encoding:
         raise InputError(f"there is no encoding {encoding!r}")
     file = sys.stdin.buffer if path == STANDARD_INPUT else open_file(path, "rb")
     raw: Any = _UnpackedFile(file, source_name(path)) if is_gzip else file

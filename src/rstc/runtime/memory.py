@@ -148,10 +148,9 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
         "lower max_fit_texts or the number of clusters, cluster a part of the rows and label the rest with `rstc "
         "predict`, which streams, run on several machines (docs/scale.md)"
     )
-    largest = max(estimate.prediction_bytes, estimate.training_bytes)
-    if estimate.step_bytes > largest:
+    if 2 * estimate.step_bytes > estimate.total_bytes:
         advice = f"lower batch_size (now {estimate.batch_size:,}) or projection_dim (now {estimate.projection_dim:,})"
-    if estimate.repeat_bytes > max(largest, estimate.step_bytes):
+    if 2 * estimate.repeat_bytes > estimate.total_bytes:
         advice = f"lower repeats (now {estimate.n_repeats:,})"
     raise InputError(
         f"this run would take about {estimate.total_bytes / GB:.1f} GB of memory, but only {limit / GB:.1f} GB are "
