@@ -285,7 +285,7 @@ def _iter_causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or cause.__context__
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Return the first line of an exception's message, or the name of its type if the message is empty.
 
     >>> first_line(ValueError("no such file\\nand much more")), first_line(KeyError())
