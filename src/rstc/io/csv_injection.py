@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 SPREADSHEET_FORMATS = ("csv", "tsv", "txt", "csv.gz", "tsv.gz", "txt.gz")  # formats that spreadsheets guess cells of
+# Spreadsheets take the full-width forms of East Asian keyboards for the plain ones.
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠", "'")
 
 _PREFIX = "[=+\\-@\t\r＝＋－＠']"

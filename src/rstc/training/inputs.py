@@ -89,7 +89,7 @@ def estimate_memory(inputs: TrainingInputs, config: Config, processes: ProcessGr
         max_tokens=encoder.max_tokens,
         n_clusters=n_found,
         dim=encoder.dim,
-        encoder_bytes=sum(weights.numel() * weights.element_size() for weights in encoder.parameters()),
+        encoder_bytes=sum(weights.numel() * weights.element_size() for _, weights in encoder.named_weights()),
         cache_bytes=config.cache_mb * 2**20 if n_layers else 0,
         batch_size=min(config.batch_size, n_fit_texts) if n_layers else 0,
         n_layers=ASSUMED_N_LAYERS if n_layers == "all" else n_layers,
