@@ -72,6 +72,7 @@ NOT_ON_THE_WALK = {
     ],
     "what only updated runs have": ["results/proposals.py"],
     "files": [
+        "io/headers.py",
         "io/atomic.py",
         "io/checkpoint_names.py",
         "io/plain_folder.py",

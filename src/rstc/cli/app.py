@@ -26,7 +26,7 @@ from rstc.cli import (
 )
 from rstc.cli.messages import print_message
 from rstc.cli.terminal import CleanFormatter, CleanGroup, show_exception
-from rstc.errors import InputError, RstcWarning
+from rstc.errors import RstcWarning
 from rstc.runtime.thread_environment import set_thread_environment
 
 app = typer.Typer(
@@ -81,16 +81,12 @@ def common(
     logging.getLogger("rstc").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
-def main() -> None:
-    """Run the command line; invalid input ends with one sentence and exit code 2."""
+def run() -> None:
+    """Run the application; `rstc.cli.entry` reports its errors."""
     set_thread_environment()
     warnings.showwarning = _show_warning
     sys.excepthook = show_exception
-    try:
-        app()
-    except InputError as error:
-        print_message(f"rstc: {error}")
-        sys.exit(2)
+    app()
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

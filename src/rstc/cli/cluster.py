@@ -15,6 +15,7 @@ from rstc.cli.options import (
     Encoding,
     Format,
     GuardFormulas,
+    Header,
     Sheet,
     TextColumn,
     report_formula_guard,
@@ -27,6 +28,7 @@ from rstc.io.cache_folder import default_cache_folder
 if TYPE_CHECKING:
     from rstc.results.summary import Summary
 
+MAX_DIGITS = 100  # of a number of clusters or a range
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Run folder to write.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in DIR.")]
 Resume = Annotated[
@@ -123,6 +125,7 @@ def cluster(
     format: Format = None,
     sheet: Sheet = None,
     encoding: Encoding = "utf-8",
+    header: Header = None,
     guard_formulas: GuardFormulas = False,
     keep_columns: Annotated[
         bool,
@@ -189,7 +192,7 @@ def cluster(
     _run(
         file,
         out,
-        int(clusters) if clusters.strip().isdecimal() else clusters,
+        _parse_n_clusters(clusters),
         text_column=text_column,
         view_columns=_parse_view_columns(views),
         truth_column=truth,
@@ -200,6 +203,7 @@ def cluster(
         format=format,
         sheet=sheet,
         encoding=encoding,
+        header=header,
         guard_formulas=guard_formulas,
         keep_columns=keep_columns,
         comparisons=ComparisonRequest.build(time, every, by or []),
@@ -207,6 +211,13 @@ def cluster(
         resume=resume,
         cache=default_cache_folder() if cache else None,
     )
+
+
+def _parse_n_clusters(text: str) -> int | str:
+    """Return a number of clusters; ranges and other words are parsed where they are validated."""
+    if len(text) > MAX_DIGITS:
+        raise InputError(f"n_clusters={text[:MAX_DIGITS]}... is not a number of clusters")
+    return int(text) if text.strip().isdecimal() else text
 
 
 def _parse_view_columns(views: str | None) -> tuple[str, str] | None:

@@ -16,8 +16,10 @@ MAX_MESSAGES = 3  # after the result of a command; `rstc info` prints all of the
 
 
 def is_main_process() -> bool:
-    """Tell whether this process has rank 0, as torchrun numbers the processes that it starts."""
-    return os.environ.get("RANK", "0") == "0"
+    """Tell whether this process has rank 0, as torchrun numbers the processes that it starts, or is on its own."""
+    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    is_one_of_several = "TORCHELASTIC_RUN_ID" in os.environ and rank.isdecimal() and size.isdecimal()
+    return not is_one_of_several or int(rank) == 0
 
 
 def print_message(line: str) -> None:

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file as save_arrays
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from rstc.errors import InputError
+from rstc.errors import InputError, find_system_error
 from rstc.io.atomic import lock_output, replace_folder, sha256
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.onnx_model import (
@@ -129,6 +129,8 @@ def _write_graph(network: _ExportedNetwork, encoder: Encoder, path: Path) -> Non
                 verbose=False,
             )
         except Exception as problem:  # an encoder may use operations that ONNX does not have
+            if find_system_error(problem):
+                raise
             raise InputError(f"this encoder cannot be exported ({type(problem).__name__})") from problem
         finally:
             exporter_logger.setLevel(level)

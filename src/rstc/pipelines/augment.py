@@ -107,6 +107,7 @@ def augment_file(
     text_column: str | Sequence[str] | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool | None = None,
     sheet: str | None = None,
     seed: int = 0,
     encoder: str | None = None,
@@ -128,6 +129,9 @@ def augment_file(
         it.
     format, encoding : str
         Format (by default by the name of the file) and encoding of the file that is read.
+    header : bool, optional
+        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
+        refused if it looks like data.
     sheet : str, optional
         The sheet of a workbook, by its name or its number from 1; by default the first one.
     seed : int
@@ -153,7 +157,7 @@ def augment_file(
         raise InputError(f"{out} cannot hold columns; write csv, tsv, json, jsonl, parquet or xlsx")
     check_output(out, out_format)
     check_distinct_files(path, out)
-    table = read_table(path, in_format, encoding, sheet)
+    table = read_table(path, in_format, encoding, sheet, header)
     column = find_text_columns(table, to_text_column(text_column))
     for name in VIEW_COLUMNS:
         if name in table.columns:

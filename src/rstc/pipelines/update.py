@@ -48,6 +48,7 @@ def update_run(
     path: str,
     *,
     encoding: str = "utf-8",
+    header: bool | None = None,
     sheet: str | None = None,
     again: bool = False,
     comparisons: ComparisonRequest | None = None,
@@ -64,6 +65,9 @@ def update_run(
         The run folder.
     path : str
         The file with the new rows.
+    header : bool, optional
+        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
+        refused if it looks like data.
     encoding : str
         Encoding of the file.
     sheet : str, optional
@@ -89,7 +93,7 @@ def update_run(
     before = run.summary.input
     with progress.stage("read"):
         old = read_rows(folder, before, run.points)
-        new = read_table(path, detect_format(path), encoding, sheet)
+        new = read_table(path, detect_format(path), encoding, sheet, header)
         find_text_columns(new, before.text_column)  # raises if it is missing
         check_reserved_columns(new.columns)
         digest = digest_tables([new])

@@ -47,7 +47,7 @@ from rstc.io.checkpoint_names import check_only_checkpoints
 from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
-from rstc.io.readers import read_bounded_parquet
+from rstc.io.parquet import read_bounded_parquet
 from rstc.results import kept_columns
 from rstc.results.earlier_edits import EARLIER_EDITS
 from rstc.results.edits import EDITS, read_log
