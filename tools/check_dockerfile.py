@@ -77,13 +77,14 @@ def make_context(folder: Path) -> None:
 
 
 def open_stage(folder: Path, variables: dict[str, str]) -> Stage:
-    """Mount a copy-on-write view of this machine, with this Python in /usr/local and network settings of pip."""
+    """Mount a copy-on-write view of this machine, with this Python in /usr/local."""
     upper, work, root = (folder / name for name in ("upper", "work", "root"))
     for one in (upper, work, root):
         one.mkdir(parents=True)
     overlay = f"lowerdir=/,upperdir={upper},workdir={work}"
     subprocess.run(["mount", "-t", "overlay", "overlay", "-o", overlay, str(root)], check=True)
-    subprocess.run(["mount", "--bind", sys.base_prefix, str(root / "usr/local")], check=True)
+    for source, target in ((sys.base_prefix, "usr/local"), ("/dev", "dev"), ("/proc", "proc")):
+        subprocess.run(["mount", "--bind", source, str(root / target)], check=True)
     return Stage(root, {"PATH": BASE_PATH, "LD_LIBRARY_PATH": "/usr/local/lib"} | variables)
 
 
