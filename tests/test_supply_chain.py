@@ -142,9 +142,7 @@ install.run_pip = lambda command, *arguments: print(command, *arguments)
 install.install_torch(Path({str(tmp_path)!r}))
 """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TORCH_")}
-    done = subprocess.run(
-        [sys.executable, "-c", install], capture_output=True, text=True, timeout=60, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", install], capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode
     assert "is not in constraints-hashed.txt" in done.stderr
     assert done.stdout.split() == ["download", "--no-deps", "--dest", str(tmp_path), pin]
@@ -153,6 +151,9 @@ install.install_torch(Path({str(tmp_path)!r}))
 def test_the_doctests_of_the_tools_pass() -> None:
     for tool in ("check_dockerfile", "install", "lock"):
         done = subprocess.run(
-            [sys.executable, "-m", "doctest", str(ROOT / f"tools/{tool}.py")], capture_output=True, text=True, timeout=60
+            [sys.executable, "-m", "doctest", str(ROOT / f"tools/{tool}.py")],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0, done.stdout + done.stderr

@@ -53,7 +53,7 @@ def lower(requirement: str) -> str:
 
 
 def find_entry(name: str) -> str:
-    """Return the entry of a package in constraints-hashed.txt: its exact version, the same for all Pythons, and hashes."""
+    """Return the entry of a package in constraints-hashed.txt, if all Pythons have the same: exact version and hashes."""
     lock = (ROOT / "constraints-hashed.txt").read_text(encoding="utf-8")
     start = lock.index(f"\n{name}==") + 1
     return re.match(r".*(?:\n    .*)*", lock[start:])[0]  # type: ignore[index]
@@ -97,7 +97,9 @@ def install_torch(folder: Path) -> None:
     file = next(folder.glob("torch-*"))
     checksum = compute_sha256(file)
     if f"--hash=sha256:{checksum}" not in hashes:
-        raise SystemExit(f"{file.name}: sha256 {checksum} is not in constraints-hashed.txt (TORCH_BACKEND chooses others)")
+        raise SystemExit(
+            f"{file.name}: sha256 {checksum} is not in constraints-hashed.txt (TORCH_BACKEND chooses others)"
+        )
     run_pip("install", "--no-deps", str(file))
 
 
@@ -121,7 +123,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         listed = Path(folder, "requirements.txt")
         listed.write_text(find_entry("pip"), encoding="utf-8")
-        run_pip("install", "--require-hashes", "--requirement", str(listed))  # older ones ignore the hashes of constraints
+        run_pip(
+            "install", "--require-hashes", "--requirement", str(listed)
+        )  # older ones ignore the hashes of constraints
         install_torch(Path(folder))
         if arguments.lowest:
             requirements = [lower(one) for one in requirements if not one.startswith("torch>")]

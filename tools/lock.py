@@ -34,7 +34,9 @@ VERSIONS_HEADER = (
     "# The exact versions that the results and the tests were made with; tools/lock.py writes this file.\n"
     "# A name with two lines differs by Python version.\n"
 )
-HASHES_HEADER = "# The versions of constraints.txt with the sha256 of every file of them; tools/lock.py writes this file.\n"
+HASHES_HEADER = (
+    "# The versions of constraints.txt with the sha256 of every file of them; tools/lock.py writes this file.\n"
+)
 BUILD_HEADER = "# What wheels are built with, for pip's --build-constraint; tools/lock.py writes this file.\n"
 
 
@@ -141,7 +143,9 @@ def main() -> None:
         versions = Path(folder, "constraints.txt")
         versions.write_text(contents["constraints.txt"])
         check_wheels(versions)
-    changed = [name for name, text in contents.items() if not (ROOT / name).exists() or (ROOT / name).read_text() != text]
+    changed = [
+        name for name, text in contents.items() if not (ROOT / name).exists() or (ROOT / name).read_text() != text
+    ]
     if arguments.check:
         raise SystemExit(f"not up to date: {', '.join(changed)}" if changed else 0)
     for name in changed:

@@ -70,9 +70,7 @@ def test_a_missing_file_is_named(copy: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", ["adapter_config.json", "added_tokens.json", "2_Normalize/config.json"])
-def test_a_file_more_that_opening_could_read_is_refused(
-    name: str, copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_more_that_opening_could_read_is_refused(name: str, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RSTC_ENCODER_DIR", str(copy))
     (copy / name).parent.mkdir(exist_ok=True)
     (copy / name).write_text("{}")
@@ -98,7 +96,7 @@ def test_without_the_package_the_cache_of_the_hub_will_do(
     copy.rename(model / "snapshots" / REVISION)
     assert get_bundled_folder() == model / "snapshots" / REVISION
     (model / "snapshots" / REVISION / "config.json").write_text("{}")
-    with pytest.raises(InputError, match="config.json is not that of all-MiniLM-L6-v2"):
+    with pytest.raises(InputError, match=r"config\.json is not that of"):
         get_bundled_folder()
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from rstc.errors import InputError
-from rstc.representation.encoder import Encoder
 from rstc.representation.bundled_files import get_bundled_folder
+from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 
 TEXTS = [
