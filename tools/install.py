@@ -53,7 +53,7 @@ def lower(requirement: str) -> str:
 
 
 def find_entry(name: str) -> str:
-    """Return the entry of a package in constraints-hashed.txt, if all Pythons have the same: exact version and hashes."""
+    """Return the exact version and the hashes of a package that all Pythons have in the same version."""
     lock = (ROOT / "constraints-hashed.txt").read_text(encoding="utf-8")
     start = lock.index(f"\n{name}==") + 1
     return re.match(r".*(?:\n    .*)*", lock[start:])[0]  # type: ignore[index]

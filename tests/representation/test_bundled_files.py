@@ -65,7 +65,7 @@ def test_altered_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_file_is_named(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RSTC_ENCODER_DIR", str(copy))
     (copy / "1_Pooling/config.json").unlink()
-    with pytest.raises(InputError, match="it holds no 1_Pooling/config.json"):
+    with pytest.raises(InputError, match=r"it holds no 1_Pooling/config\.json"):
         get_bundled_folder()
 
 
