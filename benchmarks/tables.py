@@ -38,6 +38,7 @@ from script_tables import (
     distributed_table,
     encoding_speed_table,
     end_to_end_table,
+    language_detection_table,
     load_test_table,
     map_table,
     n_clusters_table,
@@ -102,6 +103,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/reliability.md": {"load_test": load_test_table},
     "docs/comparison.md": {"other_tools": other_tools_table},
+    "docs/languages.md": {"language_detection": language_detection_table},
     "docs/updates.md": {"novel_clusters": novel_clusters_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},
     "docs/performance.md": {

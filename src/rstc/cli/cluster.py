@@ -101,6 +101,15 @@ def cluster(
             "later). By default medium, but coarse if K is estimated and uncertain.",
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="NAME",
+            help="Sentence encoder: all-MiniLM-L6-v2 (English), multilingual, a folder or a hub name. By default the "
+            "languages of the texts decide between the first two.",
+        ),
+    ] = None,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="default, or paper for the settings of the paper.")
     ] = "default",
@@ -150,6 +159,8 @@ def cluster(
 
         rstc cluster tickets.csv --out run --noise 0.005
 
+        rstc cluster bewertungen.csv --out run --encoder multilingual
+
         rstc cluster tickets.csv -k 12 --out run --labels known_topic
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
@@ -169,6 +180,8 @@ def cluster(
     from rstc.results.comparisons import ComparisonRequest
 
     changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
+    if encoder is not None:
+        changes["encoder"] = encoder
     if noise is not None:
         changes["noise"] = noise
     if detail is not None:
@@ -275,6 +288,7 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     from rstc.cli.display import format_levels, format_n_clusters, format_outliers, output, print_clusters, shorten
     from rstc.cli.messages import MAX_MESSAGES, format_messages
     from rstc.io.columns import format_text_column
+    from rstc.language.names import are_english, describe_languages
 
     print_clusters(summary.clusters, out)
     if summary.resumed_at is not None:
@@ -290,6 +304,8 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
         f"{len(summary.clusters)} clusters{sample}{training}{converged}; {sum(summary.seconds.values()):.0f} s",
         soft_wrap=True,
     )
+    if not are_english(summary.languages):
+        output.print(f"Languages: {describe_languages(summary.languages)}", soft_wrap=True)
     if summary.n_clusters_search:
         output.print(format_n_clusters(summary.n_clusters_search))
     if summary.levels:

