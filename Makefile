@@ -3,7 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow browser check lint readme results kills chaos test-mteb test-spark docs docs-generated smoke fuzz audit sbom clean
+.PHONY: demo test test-slow browser check lint readme results kills chaos test-mteb test-spark docs docs-generated dist smoke smoke-newest \
+    test-lowest lock check-dockerfile fuzz audit sbom clean
+.SECONDARY: # what is installed stays installed
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
@@ -26,13 +28,13 @@ chaos: $(VENV)/installed-dev
 
 # With MTEB, which is too large to be among the development tools.
 test-mteb: $(VENV)/installed-dev
-	$(BIN)/pip install --quiet --editable '.[mteb]' --constraint constraints.txt
+	$(BIN)/python tools/install.py mteb
 	$(BIN)/pytest tests/integrations/test_mteb.py
 
 # With Spark, which is too large to be among the development tools and needs Java.
 test-spark: $(VENV)/installed-dev
 	tools/install-java.sh
-	$(BIN)/pip install --quiet --editable '.[spark]' --constraint constraints.txt
+	$(BIN)/python tools/install.py spark
 	$(BIN)/pytest -rs tests/pipelines/test_spark.py
 
 # Chromium for the tests of the page, where it is missing.
@@ -62,13 +64,33 @@ docs-generated: $(VENV)/installed
 docs: $(VENV)/installed-docs
 	DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict
 
-# The wheel and the source distribution, each installed into an empty environment and used there.
-smoke: $(VENV)/installed-dev
-	tools/smoke.sh $(PYTHON) $(BIN)
+# The wheel and the source distribution in dist/, and what an index would object to.
+dist: $(VENV)/installed-release
+	tools/dist.sh $(BIN)
+
+# Both, each installed into an empty environment and used there.
+smoke: dist
+	tools/smoke.sh $(PYTHON)
+
+# The same wheel with the newest versions of everything but torch, as `pip install` takes them.
+smoke-newest: dist
+	tools/smoke.sh $(PYTHON) newest
+
+# The lowest versions that pyproject.toml allows, and the tests of what depends on them most.
+test-lowest:
+	tools/test-lowest.sh $(PYTHON)
+
+# Exact versions and hashes for every supported Python; UPGRADE=--upgrade takes the newest.
+lock: $(VENV)/installed-release
+	$(BIN)/python tools/lock.py $(UPGRADE)
+
+# The steps of the Dockerfile, without a Docker engine.
+check-dockerfile: $(VENV)/installed
+	$(BIN)/python tools/check_dockerfile.py --python $(PYTHON)
 
 # Fuzz the readers and the model loader, SECONDS each; what is found is left in build/fuzz.
 SECONDS ?= 60
-fuzz: $(VENV)/installed-safety
+fuzz: $(VENV)/installed-dev $(VENV)/installed-safety
 	mkdir -p build/fuzz
 	cd build/fuzz && for what in readers models; do \
 	    ../../$(BIN)/python ../../tools/fuzz.py $$what -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=3000 || exit 1; done
@@ -81,27 +103,17 @@ audit: $(VENV)/installed-safety
 sbom: $(VENV)/installed-safety
 	tools/sbom.sh $(PYTHON) $(BIN)
 
-# torch comes first and alone: asked for by its exact version, pip may take a CPU build.
-$(VENV)/torch: constraints.txt
+# Exact versions, every file checked by its sha256 (docs/reliability.md).
+$(VENV)/created:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
 	touch $@
 
-$(VENV)/installed: $(VENV)/torch pyproject.toml
-	$(BIN)/pip install --quiet --editable . --constraint constraints.txt
+$(VENV)/installed: $(VENV)/created pyproject.toml constraints-hashed.txt build-constraints.txt
+	$(BIN)/python tools/install.py
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/pip install --quiet --editable '.[dev]' --constraint constraints.txt
-	touch $@
-
-$(VENV)/installed-docs: $(VENV)/installed
-	$(BIN)/pip install --quiet --editable '.[docs]' --constraint constraints.txt
-	touch $@
-
-$(VENV)/installed-safety: $(VENV)/installed-dev
-	$(BIN)/pip install --quiet --editable '.[safety]' --constraint constraints.txt
+$(VENV)/installed-%: $(VENV)/installed
+	$(BIN)/python tools/install.py $*
 	touch $@
 
 clean:

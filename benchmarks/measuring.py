@@ -18,8 +18,9 @@ from sklearn.preprocessing import normalize
 
 from rstc.benchmark.runs import JobOutcome
 from rstc.metrics import evaluate
+from rstc.representation.bundled_files import get_bundled_folder
 from rstc.representation.encoder import Encoder
-from rstc.representation.loading import get_bundled_folder, load_encoder
+from rstc.representation.loading import load_encoder
 from rstc.runtime.environment import describe_machine, package_versions
 
 RESULTS = Path(__file__).parent / "results"

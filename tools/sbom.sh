@@ -6,8 +6,7 @@ cd "$(dirname "$0")/.."
 python=$1 bin=$2
 rm -rf build/sbom
 "$python" -m venv build/sbom
-build/sbom/bin/pip install --quiet "$(grep '^torch==' constraints.txt)"
-build/sbom/bin/pip install --quiet . --constraint constraints.txt
+build/sbom/bin/python tools/install.py --package .
 mkdir -p dist
 "$bin/cyclonedx-py" environment build/sbom/bin/python --pyproject pyproject.toml --mc-type library \
     --output-reproducible --output-format JSON --output-file dist/rstc.cdx.json

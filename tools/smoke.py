@@ -1,11 +1,13 @@
-"""What an installed rstc must do and have: run in an empty environment by tools/smoke.sh."""
+"""What an installed rstc must do and have: run in an empty environment."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 import time
 from importlib import metadata, resources
+from pathlib import Path
 
 
 def seconds(*command: str) -> float:
@@ -27,7 +29,7 @@ def main() -> None:
     assert (resources.files("rstc.samples") / "customer_messages.csv").is_file()
     # Seconds depend on what else the machine does, so they are told, and what costs them is what must not happen.
     imported = seconds(sys.executable, "-c", "import rstc")
-    helped = seconds(sys.executable.replace("python", "rstc"), "--help")
+    helped = seconds(str(Path(sysconfig.get_path("scripts"), "rstc")), "--help")
     print(f"import rstc: {imported:.2f} s, rstc --help: {helped:.2f} s")
     heavy = "{'torch', 'transformers', 'pandas', 'pyarrow', 'sklearn', 'scipy'}"
     for start in ("import rstc", "import rstc.cli"):

@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# Build the wheel and the source distribution, install each into an empty environment, and use it there.
-# Usage: tools/smoke.sh PYTHON BIN, where BIN holds the development tools.
+# Install the wheel and the source distribution of dist/, each into an empty environment, and use it there.
+# Usage: tools/smoke.sh PYTHON [newest], where "newest" takes the newest dependencies, and the wheel alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-python=$1 bin=$2 root=$PWD
-rm -rf build/lib build/smoke dist/*.whl dist/*.tar.gz
-"$bin/python" -m build --outdir dist >/dev/null
-for package in dist/*.whl dist/*.tar.gz; do
+python=$1 versions=${2:-exact} root=$PWD
+packages=(dist/*.whl)
+if [ "$versions" = exact ]; then packages+=(dist/*.tar.gz); fi
+for package in "${packages[@]}"; do
     rm -rf build/smoke
     "$python" -m venv build/smoke
-    build/smoke/bin/pip install --quiet "$(grep '^torch==' constraints.txt)"
-    build/smoke/bin/pip install --quiet "$package" --constraint constraints.txt
+    if [ "$versions" = exact ]; then
+        build/smoke/bin/python tools/install.py --package "$package"
+    else
+        build/smoke/bin/pip install --quiet "$(grep '^torch==' constraints.txt)"
+        build/smoke/bin/pip install --quiet "$package"
+    fi
     ( # from a folder of its own, so that nothing of the checkout is imported
         cd build/smoke
         bin/python "$root/tools/smoke.py"
@@ -22,5 +26,5 @@ for package in dist/*.whl dist/*.tar.gz; do
         test "$(wc -l <labelled.txt)" = 2
         test -s demo/report.html
     )
-    echo "$package installs and works"
+    echo "$package installs and works ($versions versions)"
 done

