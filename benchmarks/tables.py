@@ -38,6 +38,7 @@ from script_tables import (
     distributed_table,
     encoding_speed_table,
     end_to_end_table,
+    languages_table,
     load_test_table,
     map_table,
     n_clusters_table,
@@ -88,6 +89,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/report.md": {"report_page": report_page_table},
     "docs/views.md": {"views": views_table},
     "docs/n_clusters.md": {"n_clusters": n_clusters_table, "unknown_n_clusters": unknown_n_clusters_table},
+    "docs/languages.md": {"languages": languages_table},
     "docs/noise.md": {"outliers": outliers_table},
     "docs/confidence.md": {
         "confidence": confidence_table,
