@@ -64,7 +64,9 @@ NOT_ON_THE_WALK = {
     ],
     "loading of the encoder, and how its modules compute": [
         "representation/loading.py",
+        "representation/prompts.py",
         "representation/folder_checks.py",
+        "representation/tokenizer_checks.py",
         "representation/weight_checks.py",
         "representation/fast_dropout.py",
         "representation/embedding_lookup.py",
@@ -73,6 +75,9 @@ NOT_ON_THE_WALK = {
     "files": [
         "io/atomic.py",
         "io/checkpoint_names.py",
+        "io/plain_folder.py",
+        "results/run_checks.py",
+        "runtime/terminal_text.py",
         "io/csv_injection.py",
         "io/durability.py",
         "io/locks.py",
@@ -86,10 +91,15 @@ NOT_ON_THE_WALK = {
         "persistence/model_description.py",
         "persistence/model_card.py",
     ],
-    "how keywords are found": [
+    "languages, and how keywords are found": [
+        "language/casing.py",
+        "language/characters.py",
         "language/detection.py",
+        "language/names.py",
+        "language/segmentation.py",
         "language/stemming.py",
         "language/stop_words.py",
+        "language/terms.py",
         "language/tokens.py",
         "results/phrases.py",
         "results/keywords.py",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rstc.runtime.terminal_text import clean_line
+
 if TYPE_CHECKING:
     from rstc.results.summary import ClusterEntry
 
@@ -55,7 +57,7 @@ def info(
         run_lines, clusters = _describe_run(folder, show_all)
         lines |= run_lines
     for name, value in lines.items():
-        output.print(f"{name:<13} {value}", soft_wrap=True)
+        output.print(f"{name:<13} {clean_line(str(value))}", soft_wrap=True)
     if clusters:
         print_clusters(clusters, folder, show_all)
 

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rstc.runtime.terminal_text import clean_line
+
 if TYPE_CHECKING:
     from rstc.results.messages import Message
 
@@ -21,7 +23,7 @@ def is_main_process() -> bool:
 def print_message(line: str) -> None:
     """Write one line to standard error."""
     if is_main_process():
-        sys.stderr.write(line.replace("\n", " ") + "\n")
+        sys.stderr.write(clean_line(line) + "\n")
 
 
 def format_messages(messages: Sequence[Message], limit: int | None = None) -> list[str]:

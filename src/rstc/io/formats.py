@@ -32,6 +32,7 @@ from rstc.io.readers import ReadOptions
 from rstc.io.remote import is_file
 from rstc.io.text_files import DEFAULT_ENCODING, STANDARD_INPUT, is_default_encoding, source_name
 from rstc.io.writers import WriteTable
+from rstc.runtime.terminal_text import CleanWriter
 
 CHUNK_ROWS = 10_000
 STANDARD_OUTPUT = "-"
@@ -264,7 +265,8 @@ def _guard(write: WriteTable, format: str, guard_formulas: bool) -> WriteTable:
 @contextmanager
 def _open_standard_output() -> Iterator[io.TextIOWrapper]:
     """Yield standard output as UTF-8 text with line feeds, whatever the terminal uses."""
-    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
+    wrapper = CleanWriter if sys.stdout.isatty() else io.TextIOWrapper
+    stream = wrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     try:
         yield stream
     except OSError as problem:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -29,6 +30,7 @@ from rstc.io.remote import is_url, open_file
 from rstc.io.text_files import DEFAULT_ENCODING, STANDARD_INPUT, open_text_source, source_name
 
 MAX_COLUMNS = 10_000
+MAX_VALUES_PER_BYTE = 64  # of a column of a file that rstc wrote: equal values take little room
 MAX_CHUNK_BYTES = 2**31  # that a text column of one chunk may unpack to
 
 csv.field_size_limit(2**31 - 1)  # a cell may hold a long text; the module's default is 131,072 characters
@@ -212,6 +214,27 @@ def read_parquet(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[p
         with pq.ParquetFile(source, read_dictionary=texts) if texts else file as encoded:
             for batch in encoded.iter_batches(batch_size=chunk_rows):
                 yield _to_pandas(_decode_dictionaries(path, batch, schema))
+
+
+def read_bounded_parquet(path: Path) -> pa.Table:
+    """Return a Parquet file that rstc wrote, whose columns may hold lists of numbers, unless it unpacks to gigabytes.
+
+    Raises ValueError for a file that cannot be such a one.
+    """
+    with pq.ParquetFile(path) as file:
+        schema, metadata = file.schema_arrow, file.metadata
+        if len(set(schema.names)) != len(schema.names):
+            raise ValueError("a column name that is used twice")
+        size = path.stat().st_size
+        for group in range(metadata.num_row_groups):
+            for column in range(metadata.num_columns):
+                if metadata.row_group(group).column(column).num_values > MAX_VALUES_PER_BYTE * size:
+                    raise ValueError("more values than the file can hold")
+    texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_binary(field.type)]
+    with pq.ParquetFile(path, read_dictionary=texts) as encoded:
+        batches = [_decode_dictionaries(str(path), batch, schema) for batch in encoded.iter_batches()]
+    table: pa.Table = pa.concat_tables(batches) if batches else schema.empty_table()
+    return table
 
 
 def _decode_dictionaries(path: str, batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:

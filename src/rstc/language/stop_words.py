@@ -34,7 +34,8 @@ _MORE_STOP_WORDS = {
     "hi": "मैं मेरा मेरी मेरे मुझे हम हमारा हमें आप आपका आपकी आपके क्या कब कैसे क्यों नहीं है हैं था थी थे "
     "हो रहा रही रहे गया गई गए का की के को में से पर और या लिए साथ भी यह ये वह वे जो एक कोई कर करें "
     "करना करने किया सकता सकते चाहता चाहती चाहिए",
-    "ja": "ください ました ません でした ですか ますか したい たい している しました されました できません "
+    "ja": "的な 的に 用の 向け "
+    "ください ました ません でした ですか ますか したい たい している しました されました できません "
     "できない ありません いただき よろしく お願いします お願い ございます いつ どう なぜ どうすれば "
     "まだ もう とても",
     "ko": "어떻게 언제 왜 저 제 제가 저는 나 내 내가 나는 너무 안 못 수 것 좀 있습니다 없습니다 합니다 "
@@ -100,3 +101,12 @@ def stop_words_for(language: str) -> frozenset[str]:
             "ok",
         }
     return frozenset(listed - set(_NOT_STOP_WORDS.get(language, "").split()) | MARKUP_WORDS)
+
+
+def has_stop_words(language: str) -> bool:
+    """Return whether there is a list of stop words for a language.
+
+    >>> has_stop_words("ja"), has_stop_words("km")
+    (True, False)
+    """
+    return len(stop_words_for(language)) > len(MARKUP_WORDS)

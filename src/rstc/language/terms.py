@@ -51,7 +51,8 @@ def make_term_splitter(shares: Mapping[str, float]) -> Callable[[str], list[str]
     if are_english(shares):
         from sklearn.feature_extraction.text import CountVectorizer
 
-        return CountVectorizer(stop_words="english").build_analyzer()
+        analyze: Callable[[str], list[str]] = CountVectorizer(stop_words="english").build_analyzer()
+        return analyze
     languages = choose_languages(shares)
     main = languages[:1]
     stop_words = {fold_word(word, main) for language in languages for word in _listed_words(language)}

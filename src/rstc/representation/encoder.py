@@ -236,8 +236,16 @@ class Encoder(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write the encoder in Sentence-Transformers layout."""
+        tokenizer = self.model.tokenizer
+        template = getattr(tokenizer, "chat_template", None)  # code of a language model, which encoders do not run
         with silence_transformers():
-            self.model.save(str(folder), create_model_card=False)
+            try:
+                if template is not None:
+                    tokenizer.chat_template = None
+                self.model.save(str(folder), create_model_card=False)
+            finally:
+                if template is not None:
+                    tokenizer.chat_template = template
 
     def _iter_ids(self, texts: Sequence[str], max_length: int) -> Iterator[list[list[int]]]:
         """Yield the token ids of texts in chunks, because a tokenizer's output takes 1 to 2 KB per text."""

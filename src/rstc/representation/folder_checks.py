@@ -17,9 +17,11 @@ from rstc.errors import InputError, first_line
 from rstc.io.atomic import MAX_SETTINGS_BYTES, read_json
 from rstc.representation.encoder_choice import BUNDLED_NAME
 from rstc.representation.multilingual_files import MULTILINGUAL_NAME, check_multilingual_installed
+from rstc.representation.tokenizer_checks import check_tokenizer
 from rstc.runtime.hub import find_hub_name
 
 MODULES_FILE = "modules.json"
+TOKENIZER_FILE = "tokenizer.json"
 MAX_VOCABULARY_BYTES = 2**27  # of a file that lists a tokenizer's vocabulary
 PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 MAX_LAYERS = 1000
@@ -27,7 +29,7 @@ MAX_INTEGER = 2**24  # largest other integer in config.json
 PARAMETER_TOLERANCE = 2**22  # parameters that config.json implies but weights may lack, such as poolers
 
 _MODULE_PACKAGE = "sentence_transformers."
-_VOCABULARY_FILES = ("tokenizer.json", "vocab.json", "added_tokens.json", "special_tokens_map.json")
+_VOCABULARY_FILES = (TOKENIZER_FILE, "vocab.json", "added_tokens.json", "special_tokens_map.json")
 # Files and modules of a saved model. Other encoders may have more files, which are not opened.
 _ALLOWED_SUFFIXES = (".json", ".safetensors", ".txt", ".md", ".model")
 _NGRAM_MODULE = "rstc.representation.ngram_encoder"
@@ -150,8 +152,10 @@ def _list_modules(folder: Path, strict: bool) -> Iterator[tuple[Path, str]]:
 def _check_json(folder: Path, path: Path, strict: bool) -> None:
     """Raise an error if a JSON file refers to code, or to a file outside of the folder."""
     content = read_json(path, MAX_VOCABULARY_BYTES if path.name in _VOCABULARY_FILES else MAX_SETTINGS_BYTES)
-    if path.name in _VOCABULARY_FILES:
-        return  # any string may be a word
+    if path.name in _VOCABULARY_FILES:  # any string may be a word
+        if strict and path.name == TOKENIZER_FILE:
+            check_tokenizer(path, content)
+        return
     if path.name == "adapter_config.json":
         raise InputError(f"{folder} holds an adapter without its encoder; merge them and save the result")
     for key, value in _iter_entries(content):
@@ -159,6 +163,8 @@ def _check_json(folder: Path, path: Path, strict: bool) -> None:
             raise InputError(f"{path} asks to run code of its own ({key})")
         if value and key in _BACKBONE_KEYS:
             raise InputError(f"{path} names a further model ({key}), which a text encoder does not have")
+        if strict and value and key == "chat_template":
+            raise InputError(f"{path} holds a chat template, which a text encoder does not have")
         if strict and value and (key in _LOADING_KEYS or key.endswith(("_kwargs", "_args"))):
             raise InputError(f"{path} has a setting that no saved model has ({key})")
         if key.endswith("_file") and isinstance(value, str) and _leads_outside(value):

@@ -87,7 +87,8 @@ class LayerSplit:
         features["token_embeddings"] = states.float()
         for module in list(self._model)[1:]:
             features = module(features)
-        return features["sentence_embedding"]
+        pooled: Tensor = features["sentence_embedding"]
+        return pooled
 
     def matches_whole_model(self, features: dict[str, Tensor]) -> bool:
         """Check that the two parts in sequence return the embeddings of the whole model."""

@@ -36,14 +36,16 @@ class PhraseCounts:
         Number of words of each phrase.
     positions : array of float, shape (V,)
         Mean place of a phrase in the texts that hold it.
+    languages : tuple of str
+        The languages of the texts, the main one first.
     """
 
     counts: sp.csr_matrix
     parts: Ints
     lengths: Ints
     positions: NDArray[np.float64]
+    languages: tuple[str, ...]
     _tokens: Tokens
-    _languages: tuple[str, ...]
     _starts: Ints  # of all occurrences, by phrase
     _offsets: Ints  # (V + 1,), into `_starts`
 
@@ -96,7 +98,7 @@ class PhraseCounts:
         sizes = np.bincount(columns, minlength=len(lengths))
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         positions = np.bincount(columns, tokens.positions[starts], len(lengths)) / np.maximum(sizes, 1)
-        return cls(counts, parts, lengths, positions, tokens, languages, starts, offsets)
+        return cls(counts, parts, lengths, positions, languages, tokens, starts, offsets)
 
     def write(self, phrase: int) -> str:
         """Return a phrase as it is mostly written: in its most frequent form, with capitals where they are its own."""
@@ -113,13 +115,13 @@ class PhraseCounts:
 
     def _trim(self, words: list[str]) -> list[str]:
         if len(words) == 1:
-            return [base_form(words[0], self._languages)]
+            return [base_form(words[0], self.languages)]
         first, *inner, last = words
         # Articles go from the first word only, possessive endings from the last: "carte d'identité", "children's book".
-        return [base_form(first, self._languages) if "'s" not in first else first, *inner, base_form(last, ())]
+        return [base_form(first, self.languages) if "'s" not in first else first, *inner, base_form(last, ())]
 
     def _lower(self, text: str) -> str:
-        return lower_case(text, self._languages[:1])
+        return lower_case(text, self.languages[:1])
 
     def _choose_case(self, words: list[str], shows_case: NDArray[np.bool_], lower: str) -> str:
         """Return the form of a word with capitals if it is written so in most of the places that show its case."""
@@ -127,7 +129,7 @@ class PhraseCounts:
         votes = Counter(
             word for word, shows, same in zip(words, shows_case.tolist(), written, strict=True) if shows and same
         )
-        if not votes and self._languages[0] in NOUN_CAPITALS:  # most keywords are nouns
+        if not votes and self.languages[0] in NOUN_CAPITALS:  # most keywords are nouns
             votes = Counter(word for word, same in zip(words, written, strict=True) if same and not word.isupper())
         if not votes:
             return lower
