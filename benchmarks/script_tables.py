@@ -663,6 +663,35 @@ def confidence_table(variant: str = "1000") -> str:
     return markdown_table(header, lines)
 
 
+LANGUAGE_METHOD_TITLES = {
+    "kmeans": "k-means",
+    "bertopic": "BERTopic",
+    "rstc-uncentred": "rstc without centring",
+    "rstc": "rstc",
+    "rstc-auto": "rstc, number estimated",
+    "kmeans-multilingual": "k-means, multilingual",
+    "bertopic-multilingual": "BERTopic, multilingual",
+    "rstc-multilingual": "rstc, multilingual",
+    "rstc-both": "rstc, both",
+}
+
+
+def languages_table() -> str:
+    """Make the table of ACC, NMI and largest cluster of each method on texts in other languages than English."""
+    rows = group(read("languages")["rows"], "dataset")
+    measured = {row["method"] for own in rows.values() for row in own}
+    methods = [method for method in LANGUAGE_METHOD_TITLES if method in measured]
+    lines = []
+    for name, own in sorted(rows.items()):
+        cells = []
+        for method in methods:
+            runs = [row for row in own if row["method"] == method]
+            acc, nmi, largest = means(runs, "acc", "nmi", "largest") if runs else (0.0, 0.0, 0.0)
+            cells.append(f"{acc:.1f} / {nmi:.1f} ({largest:.0f} %)" if runs else "")
+        lines.append([f"{name} ({own[0]['classes']}, {own[0]['largest_class']:.0f} %)", *cells])
+    return markdown_table(["set (classes, largest)", *(LANGUAGE_METHOD_TITLES[method] for method in methods)], lines)
+
+
 def confidence_goals_table() -> str:
     """How many sets meet each goal, by half."""
     lines = []

@@ -40,6 +40,7 @@ from script_tables import (
     encoding_speed_table,
     end_to_end_table,
     language_detection_table,
+    languages_table,
     load_test_table,
     map_table,
     n_clusters_table,
@@ -104,7 +105,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/reliability.md": {"chaos": chaos_table, "load_test": load_test_table},
     "docs/comparison.md": {"other_tools": other_tools_table},
-    "docs/languages.md": {"language_detection": language_detection_table},
+    "docs/languages.md": {"language_detection": language_detection_table, "languages": languages_table},
     "docs/updates.md": {"novel_clusters": novel_clusters_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},
     "docs/performance.md": {

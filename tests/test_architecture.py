@@ -36,6 +36,7 @@ NOT_ON_THE_WALK = {
     ],
     "how a run decides, and how it says so": [
         "pseudo_labels/agreement.py",
+        "pseudo_labels/centring.py",
         "pseudo_labels/cluster_count.py",
         "pseudo_labels/initialization_settings.py",
         "representation/token_limit.py",

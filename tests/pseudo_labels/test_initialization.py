@@ -163,3 +163,18 @@ def test_linkage_with_a_small_lead_must_be_stable(is_stable: bool, start: str, m
     features = TextFeatures({"embedding": E, "static": E})
     initial = find_initial_labels(features, 3, replace(EMBEDDING_ONLY, static=1.0), np.random.default_rng(0))
     assert initial.start == start
+
+
+def test_linkage_that_has_collapsed_is_not_taken_even_if_it_is_predicted_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    E, truth = _make_blobs([60] * 4)
+    odd = np.where(np.arange(len(E)) < 6, np.arange(len(E)) % 3 + 1, 0)  # one cluster of all but six texts
+    monkeypatch.setattr(initialization, "cluster_by_linkage", lambda *_: odd)
+    monkeypatch.setattr(
+        initialization,
+        "measure_agreement",
+        lambda features, labels, *_: Agreement({"embedding": 1.0}, float(np.bincount(labels).max())),
+    )
+    features = TextFeatures({"embedding": E, "static": E})
+    initial = find_initial_labels(features, 4, replace(EMBEDDING_ONLY, static=0.0), np.random.default_rng(0))
+    assert [candidate.start for candidate in initial.candidates] == ["kmeans", "linkage"]
+    assert adjusted_rand_score(truth, initial.labels) > 0.95

@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import normalize
 
 from rstc.numerics.hierarchy import build_tree_from_means, cut_tree
-from rstc.pseudo_labels.linkage import cluster_by_linkage
+from rstc.pseudo_labels.linkage import cluster_by_linkage, is_collapsed
 
 
 def test_clusters_of_single_points_are_those_of_scipy() -> None:
@@ -41,3 +41,12 @@ def test_a_rare_cluster_is_found_beside_large_ones() -> None:
 def test_there_are_n_clusters(n_clusters: int) -> None:
     points = normalize(np.random.default_rng(0).normal(size=(10, 4))).astype(np.float32)
     assert len(set(cluster_by_linkage(points, n_clusters, np.random.default_rng(0)))) == n_clusters
+
+
+@pytest.mark.parametrize(("sizes", "collapsed"), [([64, 24, 9, 3], False), ([90, 4, 3, 3], True), ([50, 50], False)])
+def test_one_large_cluster_and_remnants_are_a_collapse(sizes: list[int], collapsed: bool) -> None:
+    assert is_collapsed(np.repeat(np.arange(len(sizes)), sizes), len(sizes)) is collapsed
+
+
+def test_empty_clusters_count_as_remnants() -> None:
+    assert is_collapsed(np.repeat([0, 1], [95, 5]), 5)

@@ -118,3 +118,18 @@ def test_silhouette_agrees_with_scikit_learn() -> None:
     assert squared_silhouettes(points, labels).mean() == pytest.approx(
         silhouette_score(points, labels, metric="sqeuclidean")
     )
+
+
+@pytest.mark.parametrize("common", [0.0, 4.0])
+def test_texts_that_look_alike_are_not_divided_into_one_large_cluster_and_odd_ones(common: float) -> None:
+    rng, D = np.random.default_rng(0), 40
+    truth = np.repeat([0, 1, 2, 3, 4], [40, 40, 40, 40, 12])
+    centres = 0.6 * np.eye(D)[:5]
+    centres[4] *= 4  # the odd texts are far from all others
+    rows = centres[truth] + 0.1 * rng.standard_normal((len(truth), D)) + common * np.ones(D) / D**0.5
+    features = TextFeatures({"embedding": np.asarray(normalize(rows), dtype=np.float32)})
+    assert features.texts_look_alike == (common > 0)
+    count = estimate_n_clusters(features, {}, (2, None), rng)
+    if common:
+        assert count.n_clusters >= 4
+    assert 2 in [candidate.n_clusters for candidate in count.candidates]

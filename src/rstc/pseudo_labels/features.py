@@ -22,6 +22,7 @@ from sklearn.preprocessing import normalize
 from rstc.language.detection import MAX_TEXTS, measure_languages
 from rstc.language.terms import make_term_splitter
 from rstc.numerics.nearest import nearest_neighbours
+from rstc.pseudo_labels.centring import center_if_alike
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 from rstc.runtime.distributed_rows import DistributedRows
 from rstc.runtime.threads import limit_library_threads
@@ -253,6 +254,16 @@ class TextFeatures:
         """The embeddings, (N, D)."""
         return self.dense[EMBEDDING]
 
+    @cached_property
+    def contrasted(self) -> dict[str, Floats]:
+        """The dense feature sets for neighbours and points: centred where texts look alike; waits for all processes."""
+        return {name: center_if_alike(matrix, self.rows) for name, matrix in self.dense.items()}
+
+    @property
+    def texts_look_alike(self) -> bool:
+        """Whether the embedding is centred, because texts look alike to the encoder."""
+        return self.contrasted[EMBEDDING] is not self.embedding
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the feature sets."""
@@ -323,7 +334,9 @@ class TextFeatures:
 
     def _concatenate(self, mix: Mix, lsa: bool) -> Floats:
         """Concatenate the dense feature sets, and words reduced by LSA, with their weights, at length one."""
-        weighted = [(1.0 if name == EMBEDDING else mix.get(name, 0.0), matrix) for name, matrix in self.dense.items()]
+        weighted = [
+            (1.0 if name == EMBEDDING else mix.get(name, 0.0), matrix) for name, matrix in self.contrasted.items()
+        ]
         if lsa and self.words:
             weighted.append((mix.get(WORDS, 0.0), self.words.lsa))
         used = [(weight, matrix) for weight, matrix in weighted if weight]

@@ -11,7 +11,7 @@ generator must be in the same state in all processes, before and after. The samp
 
 Agreement rates linkage a little too high. Where its lead over k-means is small, linkage must also be stable: random
 samples of the texts must get the same clusters. With a single feature set, where there is no second opinion, stability
-decides alone.
+decides alone. Linkage whose largest cluster swallows the others (`linkage.is_collapsed`) is not taken.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rstc.pseudo_labels.crossfit import crossfit
 from rstc.pseudo_labels.features import EMBEDDING, Mix, TextFeatures, reduce_dimensions
 from rstc.pseudo_labels.initialization_settings import UNDECIDED_WEIGHTS, InitializationSettings
 from rstc.pseudo_labels.kmeans import fit_kmeans, fit_kmeans_with_swaps
-from rstc.pseudo_labels.linkage import cluster_by_linkage, is_linkage_stable
+from rstc.pseudo_labels.linkage import cluster_by_linkage, is_collapsed, is_linkage_stable
 from rstc.pseudo_labels.neighbours import neighbour_nmi
 from rstc.pseudo_labels.spectral import embed_neighbour_graph
 from rstc.runtime.threads import draw_generators, limit_library_threads, parallel_map
@@ -242,22 +242,27 @@ def _compare_on_sample(
     settings = replace(settings, kmeans_starts=min(settings.kmeans_starts, COMPARISON_KMEANS_STARTS))
     partitions = draw_partitions(features, rng)
 
-    def rate(mix: dict[str, float], mix_rng: np.random.Generator) -> list[tuple[float, Candidate]]:
+    def rate(mix: dict[str, float], mix_rng: np.random.Generator) -> list[tuple[bool, float, Candidate]]:
         search = LabelSearch.prepare(features, mix, n_clusters, settings, mix_rng)
         rated = []
         for start in starts:
-            agreement = measure_agreement(features, search.cluster(start), n_clusters, partitions)
-            rated.append((agreement.product, Candidate(start, mix, agreement)))
-            logger.info("%s with %s: agreement %.4f", start, mix, agreement.product)
+            labels = search.cluster(start)
+            agreement, collapsed = measure_agreement(features, labels, n_clusters, partitions), False
+            if start == "linkage":
+                collapsed = is_collapsed(labels, n_clusters)
+            rated.append((collapsed, agreement.product, Candidate(start, mix, agreement)))
+            message = "%s with %s: agreement %.4f, largest cluster %.2f of the texts"
+            logger.info(message, start, mix, agreement.product, np.bincount(labels).max() / len(labels))
         return rated
 
     jobs = list(zip(mixes, draw_generators(rng, len(mixes)), strict=True))
     scored = [entry for rated in parallel_map(lambda job: rate(*job), jobs) for entry in rated]
-    scored.sort(key=lambda entry: -entry[0])
-    candidates = [candidate for _, candidate in scored]
+    # A clustering that has collapsed is easily predicted, because it says little; it is taken if all have.
+    scored.sort(key=lambda entry: (entry[0], -entry[1]))
+    candidates = [candidate for _, _, candidate in scored]
     rival = next((i for i, candidate in enumerate(candidates) if candidate.start != "linkage"), 0)
     # Agreement rates linkage a little too high. Where its lead is small, linkage must be stable as well.
-    if rival > 0 and scored[0][0] < (1 + CLEAR_LEAD) * scored[rival][0]:
+    if rival > 0 and scored[0][1] < (1 + CLEAR_LEAD) * scored[rival][1]:
         embedding_only = dict.fromkeys(candidates[0].mix, 0.0)
         points = LabelSearch.prepare(features, embedding_only, n_clusters, settings, rng).points
         if not is_linkage_stable(points, n_clusters, rng):

@@ -11,6 +11,7 @@ import logging
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.metrics import adjusted_rand_score
 
 from rstc.numerics.hierarchy import build_tree_from_means, cluster_means, cut_tree
@@ -26,6 +27,7 @@ MICRO_CLUSTERS_PER_CLUSTER = 4
 STABLE_ARI = 0.945  # of linkage on two samples
 STABILITY_SAMPLES = 3
 STABILITY_SHARE = 0.8
+MIN_EFFECTIVE_SHARE = 0.4  # effective number of clusters of linkage, relative to their number
 LLOYD_STEPS = 10  # micro-clusters need not be good, only small
 
 Floats = NDArray[np.float32]
@@ -85,6 +87,19 @@ def is_linkage_stable(points: Floats, n_clusters: int, rng: np.random.Generator)
         if ari <= STABLE_ARI:
             return False
     return True
+
+
+def is_collapsed(labels: Ints, n_clusters: int) -> bool:
+    """Whether one of the clusters holds so many texts that the others are remnants.
+
+    The effective number of clusters, exp(H) for the entropy H of their sizes, is then less than 0.4 times their
+    number. It is 0.65 times for sizes that fall geometrically from 20 to 1, whatever the number of clusters.
+
+    >>> [is_collapsed(np.repeat([0, 1, 2, 3], sizes), 4) for sizes in ([64, 24, 9, 3], [97, 1, 1, 1])]
+    [False, True]
+    """
+    shares = np.bincount(labels, minlength=n_clusters) / len(labels)
+    return bool(np.exp(entr(shares).sum()) < MIN_EFFECTIVE_SHARE * n_clusters)
 
 
 def _fit_micro_clusters(points: Floats, n: int, rng: np.random.Generator, processes: ProcessGroup) -> tuple[Ints, Ints]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ FAIR_PROMINENCE = 2 * SCORE_NOISE
 MAX_RUNNERS_UP = 3
 CHECK_RATIO = 3  # between a given number and those that it is compared with
 CHECK_SAMPLE_SIZE = 1_000  # texts on which a given number is compared with others
+MAX_LARGEST_SHARE = 1 / 3  # of a number's largest cluster where texts look alike to the encoder
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -133,6 +134,8 @@ def suggest_other_n_clusters(features: TextFeatures, mix: Mix, n_clusters: int, 
     search = _CandidateSearch.prepare(features, mix, rng)
     scored = replace(search, splits=search.splits[:MIN_SPLITS]).score_all([n_clusters, *others])
     best = max(others, key=lambda number: scored[number].score)
+    if search.texts_look_alike and search.largest_shares[best] > MAX_LARGEST_SHARE:
+        return None
     return best if scored[best].score >= scored[n_clusters].score + CLEAR_PROMINENCE else None
 
 
@@ -144,6 +147,8 @@ class _CandidateSearch:
     neighbours: Ints
     splits: list[tuple[Ints, Ints]]
     rng: np.random.Generator
+    texts_look_alike: bool  # to the encoder, so that small numbers separate a few odd texts from all others
+    largest_shares: dict[int, float] = field(default_factory=dict)  # of the texts, by number, of those scored so far
 
     @classmethod
     def prepare(cls, features: TextFeatures, mix: Mix, rng: np.random.Generator) -> _CandidateSearch:
@@ -155,7 +160,8 @@ class _CandidateSearch:
         points = PCA(dimensions, svd_solver="randomized", random_state=int(rng.integers(2**31))).fit_transform(points)
         orders = [rng.permutation(N) for _ in range(MAX_SPLITS)]
         splits = [(order[: N // 2], order[N // 2 :]) for order in orders]
-        return cls(np.ascontiguousarray(points, dtype=np.float32), neighbours, splits, rng)
+        points = np.ascontiguousarray(points, dtype=np.float32)
+        return cls(points, neighbours, splits, rng, features.texts_look_alike)
 
     def run(self, low: int, high: int, progress: Callable[[int, int], None]) -> ClusterCount:
         """Score a coarse grid of numbers, then refine it twice around the best peak."""
@@ -164,9 +170,24 @@ class _CandidateSearch:
         for _ in range(N_REFINEMENTS + 1):
             scored |= self.score_all(grid)
             progress(len(scored), len(scored))
-            best = _rank_peaks(list(scored.values()), low)[0][0]
+            best = _rank_peaks(self.select_plausible(scored), low)[0][0]
             grid = _refine_grid(sorted(scored), best)
-        return _choose_count([scored[n_clusters] for n_clusters in sorted(scored)], low)
+        count = _choose_count(self.select_plausible(scored), low)
+        return replace(count, candidates=tuple(scored[n_clusters] for n_clusters in sorted(scored)))
+
+    def select_plausible(self, scored: dict[int, Candidate]) -> list[Candidate]:
+        """Return the candidates that may be chosen, in increasing order.
+
+        Where texts look alike to the encoder, these are the ones above the last whose largest cluster holds more than a
+        third of the texts, if there are any: the halves agree on a few odd texts and one cluster of all others, and
+        such a number would be taken for a clear peak.
+        """
+        candidates = [scored[n_clusters] for n_clusters in sorted(scored)]
+        if not self.texts_look_alike:
+            return candidates
+        too_large = [share > MAX_LARGEST_SHARE for share in (self.largest_shares[c.n_clusters] for c in candidates)]
+        first = max(np.flatnonzero(too_large) + 1, default=0)
+        return candidates[first:] or candidates
 
     def score_all(self, numbers: list[int]) -> dict[int, Candidate]:
         """Score several numbers side by side, those of most clusters first because they take longest."""
@@ -184,6 +205,7 @@ class _CandidateSearch:
         silhouette, stability = float(squared_silhouettes(self.points, labels).mean()), float(np.mean(agreements))
         message = "%d clusters: neighbour NMI %.3f, silhouette %.3f, stability %.3f"
         logger.info(message, n_clusters, nmi, silhouette, stability)
+        self.largest_shares[n_clusters] = float(np.bincount(labels).max() / len(labels))
         return Candidate(n_clusters, nmi, silhouette, stability)
 
     def assign_by_half(self, half: Ints, n_clusters: int, rng: np.random.Generator) -> Ints:
