@@ -63,7 +63,8 @@ def load_encoder(
         The encoder, with all parameters trainable.
     """
     device = str(device)
-    is_bundled = source is None or source == BUNDLED_NAME
+    source = BUNDLED_NAME if source is None else source
+    is_bundled = source == BUNDLED_NAME
     if is_bundled:
         model = _open_folder(get_bundled_folder(), device, strict=True)
     elif source == MULTILINGUAL_NAME:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rstc.io.atomic import read_json
@@ -69,7 +70,7 @@ def open_ngram_folder(folder: Path, device: str) -> SentenceTransformer:
     return SentenceTransformer(modules=modules, device=device, prompts=prompts, default_prompt_name=default)
 
 
-def _copy_encoder_weights(encoder: NgramEncoder, arrays: dict[str, np.ndarray]) -> None:
+def _copy_encoder_weights(encoder: NgramEncoder, arrays: dict[str, NDArray[Any]]) -> None:
     """Copy the weights of a text's n-grams; those of all lengths lie in one matrix."""
     from rstc.representation.ngram_encoder import N_GRAMS
 
@@ -88,11 +89,11 @@ def _copy_encoder_weights(encoder: NgramEncoder, arrays: dict[str, np.ndarray]) 
     _copy(encoder.norm, torch.from_numpy(arrays["ln_g"]), torch.from_numpy(arrays["ln_b"]))
 
 
-def _copy_pooling_weights(pooling: NgramPooling, arrays: dict[str, np.ndarray]) -> None:
+def _copy_pooling_weights(pooling: NgramPooling, arrays: dict[str, NDArray[Any]]) -> None:
     """Copy the weights of the layers above the sum over a text's tokens."""
     _copy(pooling.projection, torch.from_numpy(arrays["cnn_W"]).T, torch.from_numpy(arrays["cnn_b"]))
     for layer, name in _DENSE_LAYERS.items():
-        pooling.get_submodule(layer).weight.copy_(torch.from_numpy(arrays[name]).T)  # type: ignore[operator]
+        pooling.get_submodule(layer).weight.copy_(torch.from_numpy(arrays[name]).T)
 
 
 def _copy(layer: nn.Module, weight: Tensor, bias: Tensor) -> None:

@@ -87,7 +87,7 @@ class NgramEncoder(InputModule):
         n_groups: int = 17,
     ) -> None:
         super().__init__()
-        self.tokenizer = tokenizer  # type: ignore[assignment]
+        self.tokenizer: Any = tokenizer
         self.max_seq_length: int | None = None
         self.vocab_size, self.embedding_dim, self.ngram_dim = vocab_size, embedding_dim, ngram_dim
         self.n_groups = n_groups
