@@ -22,7 +22,7 @@ from rstc.errors import InputError, first_line
 from rstc.io.atomic import check_writable, read_json, sha256
 from rstc.io.columns import TextColumn, to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment
-from rstc.representation.padding import MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
+from rstc.representation.padding import MAX_TEXT_CHARS, pad_ids, split_by_length
 from rstc.results.naming import are_names, fill_names
 from rstc.runtime.cores import default_threads
 from rstc.runtime.optional import import_optional
@@ -135,7 +135,10 @@ class OnnxModel:
         return self.assign(X).embeddings
 
     def assign(self, X: Any) -> Assignment:
-        """Return clusters, probabilities and embeddings of texts in one pass over them."""
+        """Return clusters, probabilities and embeddings of texts in one pass over them.
+
+        All bits of a text's result depend on the text alone, whatever the other texts are.
+        """
         from rstc.pseudo_labels.confidence_model import assess_confidence  # imports scikit-learn
 
         data = NonEmptyTexts.from_list(to_text_list(X))
@@ -149,7 +152,7 @@ class OnnxModel:
             log_p[rows], E[rows] = self._session.run(["log_p", "E"], {"input_ids": ids, "attention_mask": mask})
 
         with ThreadPoolExecutor(self._threads) as threads:
-            list(threads.map(run, split_into_batches(sort_by_length(tokens), tokens)))
+            list(threads.map(run, split_by_length(tokens)))
         clusters = log_p.argmax(1) if len(tokens) else np.zeros(0, dtype=np.int64)
         P = np.exp(log_p)
         confidence = assess_confidence(self._confidence_model, P, E, data.texts, clusters)
