@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow browser check lint readme results kills test-mteb test-spark docs docs-generated smoke fuzz audit sbom clean
+.PHONY: demo test test-slow browser check lint readme results kills test-mteb test-spark docs docs-generated smoke fuzz fuzz-api audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
@@ -67,6 +67,11 @@ fuzz: $(VENV)/installed-safety
 	mkdir -p build/fuzz
 	cd build/fuzz && for what in readers models; do \
 	    ../../$(BIN)/python ../../tools/fuzz.py $$what -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=3000 || exit 1; done
+
+# Send requests to `rstc serve` that its OpenAPI document allows, and others: EXAMPLES for each operation.
+EXAMPLES ?= 300
+fuzz-api: $(VENV)/installed-dev
+	RSTC_API_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -m slow tests/service/test_api_fuzz.py
 
 # Known weaknesses of what we depend on. Strict: what nobody could tell about is a failure, too.
 audit: $(VENV)/installed-safety

@@ -515,6 +515,34 @@ def load_test_table() -> str:
     return markdown_table([f"`{content['command']}`", ""], rows)
 
 
+def serve_table() -> str:
+    """Latency of the service by clients, then endurance, and what a killed worker costs."""
+    content = read("serve")
+    rows = []
+    for kind, measured in content["latency"].items():
+        if kind not in ("onnx", "torch"):
+            continue
+        rates = measured["texts_a_second"]
+        for row in measured["clients"]:
+            name = f"{kind}, {row['clients']} {'client' if row['clients'] == 1 else 'clients'}"
+            rows.append([name, row["requests"], row["errors"], f"{row['p50_ms']:,.0f}", f"{row['p99_ms']:,.0f}"])
+            rows[-1].append(f"{row['requests_a_second']:,.0f}")
+        rows[-1].append(f"{rates['64 together'] / rates['alone']:.1f}x")
+    table = markdown_table(
+        ["model", "requests", "errors", "p50, ms", "p99, ms", "requests a second", "64 texts together over alone"],
+        [row + [""] * (7 - len(row)) for row in rows],
+    )
+    long, kill, load = content["endurance"], content["kill"], content["latency"]["load_average"][0]
+    memory = join(long["megabytes_by_quarter"], "{:,.0f}")
+    return (
+        f"{table}\n\nOne text a request, on {content['latency']['machine']}, load average {load:.0f}. "
+        f"{long['requests']:,} requests of {long['clients']} clients to {long['workers']} workers, small encoder: "
+        f"{long['errors']} errors, every prediction the expected one, MB in use in each quarter of the time {memory}. "
+        f"A worker killed by SIGKILL under {kill['clients']} clients: {kill['failed']} of {kill['requests']:,} "
+        f"requests failed, and {kill['failed_of_200_after']} of 200 after it was replaced."
+    )
+
+
 def views_table() -> str:
     """What each way to make views changes in the texts, and the scores of the default with it."""
     measured = {(row["dataset"], row["views"]): row for row in read("views")["rows"]}

@@ -1,18 +1,18 @@
 """Latency, endurance and recovery of `rstc serve` under load from real clients on loopback.
 
-    python benchmarks/serve.py [--requests 100000] [--clients 32] [--workers 2]
+    python benchmarks/serve.py [--parts latency,kill,endurance] [--requests 100000] [--clients 64] [--workers 2]
 
 A model of the bundled sample is fitted and exported. Then, in real processes:
 
-1. latency: 1, 8 and 64 clients, each with one connection, send one text a request; p50 and p99 of the seconds;
+1. latency: 1, 8 and 64 clients, each with one connection, send one text a request; p50 and p99 of the seconds; and
+   texts a second of the model alone, one by one and 64 together;
 2. endurance: --clients clients send --requests requests to --workers workers; every answer is compared with what
    `OnnxModel` predicts for the text alone, and the memory of the workers is read every second. So many requests take
    hours with the bundled encoder on two cores, so this model has the tests' encoder of two layers;
 3. kill: a worker is killed by SIGKILL under the load of 8 clients; what failed, and when there were as many workers
-   again;
-4. batching: texts a second of the model alone, one by one and 64 together.
+   again (the same model as for the endurance).
 
-The result is written to results/serve.json.
+Each part is written to results/serve.json when it is done, with the load of the machine during it.
 """
 
 from __future__ import annotations
@@ -220,35 +220,50 @@ def fit(folder: Path, texts: list[str], *options: str) -> tuple[Path, Path]:
     return run, exported
 
 
+def measure_sample(folder: Path, workers: int) -> dict[str, Any]:
+    """Measure latency and batching with the bundled encoder and the bundled sample."""
+    sample = pd.read_csv(str(files("rstc.samples") / "customer_messages.csv"))["text"].dropna().drop_duplicates()
+    texts, measured = sample.head(N_TEXTS).tolist(), {}
+    run, exported = fit(folder / "sample", sample.tolist(), "-k", "10")
+    for kind, model_folder in (("onnx", exported), ("torch", run)):
+        model = ServedModel.load(model_folder, "cpu")
+        expected = {text: model.predict([text])[0] for text in texts}
+        measured[kind] = {
+            "texts_a_second": measure_batching(model, texts),
+            "clients": measure_latency(model_folder, expected, workers, 400 if kind == "onnx" else 200),
+        }
+    return measured
+
+
 def main() -> None:
     parser = make_parser(__doc__, data=False)
+    parser.add_argument("--parts", default="latency,kill,endurance", help="what is measured")
     parser.add_argument("--requests", type=int, default=100_000, help="requests of the endurance test")
-    parser.add_argument("--clients", type=int, default=32, help="clients of the endurance test")
+    parser.add_argument("--clients", type=int, default=64, help="clients of the endurance test")
     parser.add_argument("--workers", type=int, default=2, help="worker processes")
     options = parser.parse_args()
-    sample = pd.read_csv(str(files("rstc.samples") / "customer_messages.csv"))["text"].dropna().drop_duplicates()
-    texts = sample.head(N_TEXTS).tolist()
-    result = describe_run("starlette", "uvicorn") | {"load_average_at_the_start": round(os.getloadavg()[0], 1)}
-    result |= {"nice": os.nice(0), "texts": len(texts), "workers": options.workers, "latency": {}, "batching": {}}
+    path = RESULTS / "serve.json"
+    result = json.loads(path.read_text()) if path.exists() else {}
     with tempfile.TemporaryDirectory() as name:
-        run, exported = fit(Path(name) / "sample", sample.tolist(), "-k", "10")
-        for kind, folder in (("onnx", exported), ("torch", run)):
-            model = ServedModel.load(folder, "cpu")
-            expected = {text: model.predict([text])[0] for text in texts}
-            result["batching"][kind] = measure_batching(model, texts)
-            print(kind, result["batching"][kind], flush=True)
-            result["latency"][kind] = measure_latency(folder, expected, options.workers, 400)
+        folder = Path(name)
         few = make_texts({"parcel": 200, "password": 150, "refund": 100, "recipe": 50})[0]
-        settings = ["--set", f"encoder={build_tiny_encoder(Path(name))}", "--set", "training=never"]
-        _, exported = fit(Path(name) / "few", few, "-k", "4", *settings)
+        settings = ["--set", f"encoder={build_tiny_encoder(folder)}", "--set", "training=never"]
+        _, exported = fit(folder / "few", few, "-k", "4", *settings)
         model = ServedModel.load(exported, "cpu")
         expected = {text: model.predict([text])[0] for text in dict.fromkeys(few)}
-        result["kill"] = measure_kill(exported, expected, options.workers)
-        print(json.dumps(result["kill"]), flush=True)
-        result["endurance"] = measure_endurance(exported, expected, options.workers, options.clients, options.requests)
-        print(json.dumps(result["endurance"]), flush=True)
-    result["load_average_at_the_end"] = round(os.getloadavg()[0], 1)
-    (RESULTS / "serve.json").write_text(json.dumps(result, indent=1) + "\n")
+        parts: dict[str, Callable[[], dict[str, Any]]] = {
+            "endurance": lambda: measure_endurance(
+                exported, expected, options.workers, options.clients, options.requests
+            ),
+            "kill": lambda: measure_kill(exported, expected, options.workers),
+            "latency": lambda: measure_sample(folder, options.workers),
+        }
+        for part in options.parts.split(","):
+            measured = parts[part]()
+            print(part, json.dumps(measured), flush=True)
+            load = [round(average, 1) for average in os.getloadavg()]
+            result[part] = describe_run("starlette", "uvicorn") | {"load_average": load, "nice": os.nice(0)} | measured
+            path.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

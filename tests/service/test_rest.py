@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from running_service import TOKEN, Service, run_service
 
 from rstc import InputError
 from rstc.pipelines.predict import predict_file
 from rstc.service.openapi import build_document
 from rstc.service.options import ServiceOptions, read_token
+from running_service import TOKEN, Service, run_service
 
 LIMITS = ("--max-texts", "20", "--max-chars", "2000", "--max-body", "30000", "--client-seconds", "2")
 

@@ -43,9 +43,9 @@ def serve(
 ) -> None:
     """Serve a model over HTTP, or offer clustering as tools to an agent over MCP.
 
-    POST /v1/predict assigns texts to clusters as `rstc predict` does; /v1/clusters, /v1/model, /health/live,
-    /health/ready, /metrics and /openapi.json say the rest. When DIR is replaced by another model, that one is loaded and
-    takes over; a broken one is refused. SIGTERM ends the service after the requests that it has accepted.
+    POST /v1/predict assigns texts to clusters as `rstc predict` does; there are also /v1/clusters, /v1/model,
+    /health/live, /health/ready, /metrics and /openapi.json. When DIR is replaced by another model, that one is loaded
+    and takes over; a broken one is refused. SIGTERM ends the service after the requests that it has accepted.
 
     With --mcp, an agent that starts this command gets tools to cluster files below --root, to look at runs and to
     correct them.
@@ -61,6 +61,9 @@ def serve(
     if mcp:
         if folder is not None:
             raise InputError(f"--mcp serves the runs below --root; leave {folder} out")
+        from rstc.runtime.optional import import_optional
+
+        import_optional("mcp", "serve")
         from rstc.service.mcp_server import run_mcp_server
 
         return run_mcp_server(root)

@@ -48,7 +48,7 @@ def map_blocks(function: Callable[[Ints], NDArray[Any]], n_rows: int, *, filled:
     """
     rows = fill_rows(np.arange(n_rows), BLOCK_ROWS) if filled else np.arange(n_rows)
     blocks = [function(rows[start : start + BLOCK_ROWS]) for start in range(0, len(rows), BLOCK_ROWS)]
-    return np.concatenate(blocks)[:n_rows]
+    return np.asarray(np.concatenate(blocks)[:n_rows])
 
 
 def multiply_rows(X: NDArray[Any], W: NDArray[Any]) -> NDArray[Any]:

@@ -17,7 +17,14 @@ from torch import Tensor, nn
 from rstc.errors import InputError
 from rstc.representation.embedding_lookup import find_word_embedding, share_embedding_lookup
 from rstc.representation.fast_dropout import replace_dropout
-from rstc.representation.padding import MAX_BATCH_TOKENS, MAX_TEXT_CHARS, pad_ids, sort_by_length, split_by_length, split_into_batches
+from rstc.representation.padding import (
+    MAX_BATCH_TOKENS,
+    MAX_TEXT_CHARS,
+    pad_ids,
+    sort_by_length,
+    split_by_length,
+    split_into_batches,
+)
 from rstc.representation.split_encoder import LayerSplit
 from rstc.representation.token_limit import MIN_TOKENS
 from rstc.runtime.threads import parallel_map

@@ -12,18 +12,13 @@ from typing import Annotated, Any, Literal
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, MCPServer, Resolve
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from pydantic import BaseModel, Field
 
 from rstc.errors import InputError
 from rstc.results.edits import Edit
-from rstc.runtime.optional import import_optional
 from rstc.runtime.progress import STAGES, Listener
-
-import_optional("mcp", "serve")  # before the imports below, whose error would not name the extra
-
-from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, MCPServer, Resolve
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
-
 from rstc.service.edit_proposals import EditProposals
 from rstc.service.run_tools import Result, RunTools
 
@@ -151,9 +146,7 @@ def _add_changing_tools(server: MCPServer[Any], tools: RunTools, edits: EditProp
         ] = None,
     ) -> Result:
         number = int(n_clusters) if n_clusters.isdecimal() else n_clusters
-        return await _call(
-            lambda: tools.cluster(file, out, number, text_column, settings, _make_listener(ctx))
-        )
+        return await _call(lambda: tools.cluster(file, out, number, text_column, settings, _make_listener(ctx)))
 
     async def ask(ctx: Context[Any, Any], edit_id: str, confirm: bool = False) -> Consent | Elicit[Consent]:
         """Ask the user where the client can; elsewhere, the agent confirms."""

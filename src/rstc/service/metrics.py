@@ -37,7 +37,10 @@ class Metrics:
             "rstc_resident_memory_bytes", "Resident memory of a worker.", multiprocess_mode="liveall"
         )
         self.model = client.Gauge(
-            "rstc_model_info", "1 for the model that a worker has, by checksum.", ["checksum"], multiprocess_mode="liveall"
+            "rstc_model_info",
+            "1 for the model that a worker has, by checksum.",
+            ["checksum"],
+            multiprocess_mode="liveall",
         )
         self.n_clusters = client.Gauge("rstc_model_clusters", "Clusters of the model.", multiprocess_mode="livemax")
         self._checksum: str | None = None

@@ -47,7 +47,9 @@ def build_document(options: ServiceOptions) -> dict[str, Any]:
                     is_open=True,
                 )
             },
-            "/metrics": {"get": _operation("metrics", "Metrics for Prometheus.", {"type": "string"}, media="text/plain")},
+            "/metrics": {
+                "get": _operation("metrics", "Metrics for Prometheus.", {"type": "string"}, media="text/plain")
+            },
             "/openapi.json": {"get": _operation("document", "This document.", {"type": "object"})},
         },
         "components": {"schemas": {"Problem": _object(error={"type": "string"}), "Status": {"type": "object"}}},

@@ -101,5 +101,7 @@ def read_token(path: Path | None) -> str | None:
             raise InputError(f"the token file {path} cannot be read") from problem
     token = token.strip()
     if len(token) < MIN_TOKEN_LENGTH or not (token.isascii() and token.isprintable()) or " " in token:
-        raise InputError(f"the token in {source} needs at least {MIN_TOKEN_LENGTH} printable ASCII characters, no space")
+        raise InputError(
+            f"the token in {source} needs at least {MIN_TOKEN_LENGTH} printable ASCII characters, no space"
+        )
     return token

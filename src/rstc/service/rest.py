@@ -30,7 +30,7 @@ RETRY_SECONDS = 1
 JSON = "application/json"
 
 
-class Refusal(Exception):
+class RequestError(Exception):
     """Ends a request with an answer that says what is wrong with it.
 
     Parameters
@@ -79,7 +79,7 @@ class RestService:
             Route("/metrics", self._render_metrics, methods=["GET"]),
             Route("/openapi.json", self._document, methods=["GET"]),
         ]
-        handlers = {HTTPException: _answer_http_error, Refusal: self._answer_refusal, Exception: _answer_failure}
+        handlers = {HTTPException: _answer_http_error, RequestError: self._answer_refusal, Exception: _answer_failure}
         app = Starlette(routes=routes, exception_handlers=handlers, lifespan=self._run)
         app.router.redirect_slashes = False
         return Guard(app, frozenset(route.path for route in routes), self._options, self._metrics)
@@ -115,16 +115,18 @@ class RestService:
         """Answer POST /v1/predict."""
         options = self._options
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-            raise Refusal(415, "content type", f"the body must be {JSON}")
+            raise RequestError(415, "content type", f"the body must be {JSON}")
         if self._n_predictions >= options.max_requests:
-            raise Refusal(503, "busy", f"{options.max_requests} requests are being answered; try again later")
+            raise RequestError(503, "busy", f"{options.max_requests} requests are being answered; try again later")
         self._n_predictions += 1
         try:
             texts = self._parse_texts(await self._read_body(request))
             try:
                 predicted = await asyncio.wait_for(self._batcher.predict(texts), options.answer_seconds)
             except asyncio.TimeoutError:
-                raise Refusal(503, "timeout", f"there was no answer in {options.answer_seconds:g} seconds") from None
+                raise RequestError(
+                    503, "timeout", f"there was no answer in {options.answer_seconds:g} seconds"
+                ) from None
         finally:
             self._n_predictions -= 1
         self._metrics.texts.inc(len(texts))
@@ -133,7 +135,7 @@ class RestService:
     async def _read_body(self, request: Request) -> bytes:
         """Read the body of a request, which may neither be too long nor take too long."""
         limit = self._options.max_body_bytes
-        too_large = Refusal(413, "body", f"the body may have at most {limit} bytes")
+        too_large = RequestError(413, "body", f"the body may have at most {limit} bytes")
         length = request.headers.get("content-length", "")
         if length.isdecimal() and (len(length) > len(str(limit)) or int(length) > limit):
             raise too_large
@@ -150,25 +152,25 @@ class RestService:
             return await asyncio.wait_for(read(), self._options.client_seconds)
         except asyncio.TimeoutError:
             seconds = self._options.client_seconds
-            raise Refusal(408, "slow client", f"the body did not arrive in {seconds:g} seconds") from None
+            raise RequestError(408, "slow client", f"the body did not arrive in {seconds:g} seconds") from None
         except ClientDisconnect:
-            raise Refusal(400, "disconnect", "the connection was closed before the body was complete") from None
+            raise RequestError(400, "disconnect", "the connection was closed before the body was complete") from None
 
     def _parse_texts(self, body: bytes) -> list[str | None]:
         """Return the cleaned texts of a request's body."""
         try:
             content = json.loads(body)
         except (ValueError, RecursionError):
-            raise Refusal(400, "json", "the body is not JSON") from None
+            raise RequestError(400, "json", "the body is not JSON") from None
         texts = content.get("texts") if isinstance(content, dict) else None
         if not isinstance(texts, list) or not all(text is None or isinstance(text, str) for text in texts):
-            raise Refusal(422, "texts", 'the body must be an object with "texts", a list of strings')
+            raise RequestError(422, "texts", 'the body must be an object with "texts", a list of strings')
         if set(content) != {"texts"}:
-            raise Refusal(422, "texts", 'the body may have no entry but "texts"')
+            raise RequestError(422, "texts", 'the body may have no entry but "texts"')
         if len(texts) > self._options.max_texts:
-            raise Refusal(422, "too many texts", f"a request may have at most {self._options.max_texts} texts")
+            raise RequestError(422, "too many texts", f"a request may have at most {self._options.max_texts} texts")
         if any(len(text or "") > self._options.max_chars for text in texts):
-            raise Refusal(422, "long text", f"a text may have at most {self._options.max_chars} characters")
+            raise RequestError(422, "long text", f"a text may have at most {self._options.max_chars} characters")
         return [clean_text(text) for text in texts]
 
     async def _list_clusters(self, request: Request) -> Response:
@@ -194,7 +196,7 @@ class RestService:
         return JSONResponse(build_document(self._options))
 
     async def _answer_refusal(self, request: Request, problem: Exception) -> Response:
-        assert isinstance(problem, Refusal)
+        assert isinstance(problem, RequestError)
         self._metrics.rejected.labels(problem.reason).inc()
         headers = {"Retry-After": str(RETRY_SECONDS)} if problem.status == 503 else {}
         if problem.status in (408, 413):  # what is left of the body is not read

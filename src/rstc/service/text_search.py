@@ -36,7 +36,7 @@ def find_near_rows(U: NDArray[np.float16], query: NDArray[np.float32], n: int) -
     n : int
         Number of texts.
     """
-    unit = query / max(float(np.linalg.norm(query)), np.finfo(np.float32).tiny)
+    unit = query / (float(np.linalg.norm(query)) or 1.0)
     blocks = (U[start : start + BLOCK_ROWS].astype(np.float32) @ unit for start in range(0, len(U), BLOCK_ROWS))
     similarity = np.concatenate([np.zeros(0, dtype=np.float32), *blocks])
     best = np.argsort(-similarity, kind="stable")[:n]
