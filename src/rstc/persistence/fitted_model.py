@@ -125,10 +125,10 @@ class FittedModel:
         """Return clusters (N,) with NO_CLUSTER for outliers, by embeddings (N, D) and texts."""
         if self.outlier_detector is None:
             return clusters
-        detector, words = self.outlier_detector, np.array(texts, dtype=object)
+        detector = self.outlier_detector
         if not len(texts):
             return clusters
-        is_outlier = map_blocks(lambda rows: detector.is_outlier(E[rows], words[rows]), len(texts))
+        is_outlier = map_blocks(lambda rows: detector.is_outlier(E[rows], [texts[row] for row in rows]), len(texts))
         return np.where(is_outlier, NO_CLUSTER, clusters)
 
     def merge_clusters(self, groups: NDArray[np.int64]) -> FittedModel:

@@ -166,5 +166,4 @@ def assess_confidence(
     """
     if model is None or not len(E):
         return confidence_of(P, clusters)
-    words = np.array(texts, dtype=object)
-    return map_blocks(lambda rows: model.assess(E[rows], words[rows], clusters[rows]), len(E))
+    return map_blocks(lambda rows: model.assess(E[rows], [texts[row] for row in rows], clusters[rows]), len(E))

@@ -53,9 +53,12 @@ class Metrics:
         self.n_clusters.set(n_clusters)
         self._checksum = checksum
 
+    def observe_memory(self) -> None:
+        """Record the memory of the worker."""
+        self.memory.set(read_resident_memory())
+
     def render(self) -> tuple[bytes, str]:
         """Return the metrics of all workers in Prometheus' text format, and its content type."""
-        self.memory.set(read_resident_memory())
         multiprocess: Any = import_optional("prometheus_client.multiprocess", "serve")
         registry = self._client.CollectorRegistry()
         multiprocess.MultiProcessCollector(registry)

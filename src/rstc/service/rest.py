@@ -66,6 +66,7 @@ class RestService:
         self._batcher = Batcher(store, metrics.batch_texts.observe)
         self._n_predictions = 0
         self.is_stopping = False
+        metrics.observe_memory()
         metrics.set_model(store.current.checksum, store.current.model.n_clusters_)
 
     def build(self) -> Application:
@@ -96,10 +97,11 @@ class RestService:
                 await task
 
     async def _watch(self) -> None:
-        """Look for a new model again and again."""
+        """Look for a new model, and how much memory is in use, again and again."""
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._options.poll_seconds)
+            self._metrics.observe_memory()
             try:
                 result = await loop.run_in_executor(None, self._store.refresh)
             except Exception as problem:  # the disk, say; the model in memory goes on
