@@ -286,7 +286,7 @@ class Encoder(nn.Module):
             kept: Result = results[: int((batch < batch[-1]).sum()) + 1]
             return kept
 
-        return parallel_map(torch.no_grad()(run), split_by_length(sequences, max_tokens), at_least=1)
+        return parallel_map(torch.no_grad()(run), split_by_length(sequences, max_tokens))
 
     def _embed_batch(self, sequences: Sequences) -> Tensor:
         """Return the embeddings of a batch."""

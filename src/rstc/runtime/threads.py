@@ -55,7 +55,7 @@ def draw_generators(rng: np.random.Generator, n: int) -> list[np.random.Generato
     return [np.random.default_rng(seed) for seed in rng.integers(2**63, size=n)]
 
 
-def parallel_map(function: Callable[[Item], Result], items: Sequence[Item], at_least: int = 2) -> list[Result]:
+def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Apply a function to each item in a pool of threads, each of which computes on one core.
 
     A call inside another one, or while another thread runs one, is a plain loop.
@@ -66,25 +66,23 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item], at_l
         Called with each item.
     items : sequence
         The arguments.
-    at_least : int
-        The number of items from which on the pool is used; 1 where a result must not depend on the number of threads.
 
     Returns
     -------
     list
         The results in the order of the items.
     """
-    n_threads = torch.get_num_threads()
-    if n_threads == 1 or len(items) < at_least or not _lock.acquire(blocking=False):
+    if not _lock.acquire(blocking=False):
         return [function(item) for item in items]
+    n_threads = torch.get_num_threads()
     try:
         # Functions that suppress warnings change the global filters, in threads in any order: all are restored here.
-        with (
-            warnings.catch_warnings(),
-            limit_library_threads("blas"),
-            ThreadPoolExecutor(n_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool,
-        ):
-            return list(pool.map(function, items))
+        with warnings.catch_warnings(), limit_library_threads("blas"):
+            if n_threads == 1:
+                return [function(item) for item in items]
+            # A single item, too, is computed on one thread: on two, its sums would be rounded differently.
+            with ThreadPoolExecutor(n_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                return list(pool.map(function, items))
     finally:
         torch.set_num_threads(n_threads)
         _lock.release()
