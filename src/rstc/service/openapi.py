@@ -24,7 +24,7 @@ def build_document(options: ServiceOptions) -> dict[str, Any]:
                     "predict",
                     "Assign texts to the clusters of the model.",
                     _object(model={"type": "string"}, predictions=_list(_prediction())),
-                    (400, 408, 413, 415, 422, 503),
+                    (400, 408, 413, 415, 422, 500, 503),
                     body=_texts(options),
                 )
             },

@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -28,6 +27,7 @@ logger = logging.getLogger("rstc")
 
 RETRY_SECONDS = 1
 JSON = "application/json"
+FAILURE = "the request could not be answered; the server's log says what failed"
 
 
 class RequestError(Exception):
@@ -129,6 +129,8 @@ class RestService:
                 raise RequestError(
                     503, "timeout", f"there was no answer in {options.answer_seconds:g} seconds"
                 ) from None
+            except Exception:  # the batcher has logged what it was, without texts, which a traceback might quote
+                raise RequestError(500, "failure", FAILURE) from None
         finally:
             self._n_predictions -= 1
         self._metrics.texts.inc(len(texts))
@@ -217,5 +219,4 @@ async def _answer_http_error(request: Request, problem: Exception) -> Response:
 
 async def _answer_failure(request: Request, problem: Exception) -> Response:
     """Answer a request that failed for a reason that is not the client's."""
-    content: dict[str, Any] = {"error": "the request could not be answered; the server's log says what failed"}
-    return JSONResponse(content, 500)
+    return JSONResponse({"error": FAILURE}, 500)
