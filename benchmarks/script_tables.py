@@ -519,11 +519,9 @@ def serve_table() -> str:
     """Latency of the service by clients, then endurance, and what a killed worker costs."""
     content = read("serve")
     rows = []
-    for kind, measured in content["latency"].items():
-        if kind not in ("onnx", "torch"):
-            continue
-        rates = measured["texts_a_second"]
-        for row in measured["clients"]:
+    for kind in ("onnx", "torch"):
+        rates = content[kind]["texts_a_second"]
+        for row in content[kind]["clients"]:
             name = f"{kind}, {row['clients']} {'client' if row['clients'] == 1 else 'clients'}"
             rows.append([name, row["requests"], row["errors"], f"{row['p50_ms']:,.0f}", f"{row['p99_ms']:,.0f}"])
             rows[-1].append(f"{row['requests_a_second']:,.0f}")
@@ -532,10 +530,10 @@ def serve_table() -> str:
         ["model", "requests", "errors", "p50, ms", "p99, ms", "requests a second", "64 texts together over alone"],
         [row + [""] * (7 - len(row)) for row in rows],
     )
-    long, kill, load = content["endurance"], content["kill"], content["latency"]["load_average"][0]
+    long, kill, load = content["endurance"], content["kill"], content["onnx"]["load_average"][0]
     memory = join(long["megabytes_by_quarter"], "{:,.0f}")
     return (
-        f"{table}\n\nOne text a request, on {content['latency']['machine']}, load average {load:.0f}. "
+        f"{table}\n\nOne text a request, on {content['onnx']['machine']}, load average {load:.0f}. "
         f"{long['requests']:,} requests of {long['clients']} clients to {long['workers']} workers, small encoder: "
         f"{long['errors']} errors, every prediction the expected one, MB in use in each quarter of the time {memory}. "
         f"A worker killed by SIGKILL under {kill['clients']} clients: {kill['failed']} of {kill['requests']:,} "

@@ -7,13 +7,14 @@ import logging
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, MCPServer, Resolve
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from rstc.errors import InputError
@@ -30,11 +31,14 @@ INSTRUCTIONS = (
     f"the server's root folder. {UNTRUSTED} A correction is proposed first (propose_edit shows its effect); apply_edit "
     "changes the run and needs the user's consent."
 )
-READ_ONLY = {"readOnlyHint": True, "openWorldHint": False}
+READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 Run = Annotated[str, Field(description="Folder of the run, relative to the root.")]
 Offset = Annotated[int, Field(ge=0, description="Number of items to skip.")]
 Limit = Annotated[int, Field(ge=1, le=100, description="Number of items to return, at most.")]
+
+
+Value = TypeVar("Value")
 
 
 class Consent(BaseModel):
@@ -133,7 +137,7 @@ def _add_changing_tools(server: MCPServer[Any], tools: RunTools, edits: EditProp
     @server.tool(
         description="Cluster the texts of a file (CSV, TSV, JSON, Excel, Parquet, text) into a new run folder, and "
         f"describe the clusters. It can take minutes and reports its progress. {UNTRUSTED}",
-        annotations={"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+        annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
     )
     async def cluster_file(
         ctx: Context[Any, Any],
@@ -160,7 +164,7 @@ def _add_changing_tools(server: MCPServer[Any], tools: RunTools, edits: EditProp
     @server.tool(
         description="Apply a proposed edit to the run: its clusters, its model and its page. The user has to agree: "
         "clients that can ask the user do so; with others, set confirm to true once the user has agreed.",
-        annotations={"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False},
+        annotations=ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False),
     )
     async def apply_edit(
         ctx: Context[Any, Any],
@@ -185,7 +189,7 @@ def _add_resources(server: MCPServer[Any], tools: RunTools) -> None:
         return await _read(lambda: tools.find_report(run))
 
 
-async def _call(function: Callable[[], Any]) -> Any:
+async def _call(function: Callable[[], Value]) -> Value:
     """Call a function in a thread; what is wrong with its input is told to the agent."""
     try:
         return await anyio.to_thread.run_sync(function)
