@@ -519,25 +519,22 @@ def serve_table() -> str:
     """Latency of the service by clients, then endurance, and what a killed worker costs."""
     content = read("serve")
     rows = []
-    for kind in ("onnx", "torch"):
-        rates = content[kind]["texts_a_second"]
+    for kind in [kind for kind in ("onnx", "torch") if kind in content]:
         for row in content[kind]["clients"]:
-            name = f"{kind}, {row['clients']} {'client' if row['clients'] == 1 else 'clients'}"
-            rows.append([name, row["requests"], row["errors"], f"{row['p50_ms']:,.0f}", f"{row['p99_ms']:,.0f}"])
-            rows[-1].append(f"{row['requests_a_second']:,.0f}")
-        rows[-1].append(f"{rates['64 together'] / rates['alone']:.1f}x")
-    table = markdown_table(
-        ["model", "requests", "errors", "p50, ms", "p99, ms", "requests a second", "64 texts together over alone"],
-        [row + [""] * (7 - len(row)) for row in rows],
-    )
-    long, kill, load = content["endurance"], content["kill"], content["onnx"]["load_average"][0]
+            times = [f"{row[name]:,.0f}" for name in ("p50_ms", "p99_ms", "requests_a_second")]
+            load = f"{content[kind]['load_average'][0]:.0f}"
+            rows.append([f"bundled, {kind}", row["clients"], row["requests"], row["errors"], *times, load])
+    long, kill = content["endurance"], content["kill"]
+    times = [f"{long[name]:,.0f}" for name in ("p50_ms", "p99_ms", "requests_a_second")]
+    load = f"{long['load_average'][0]:.0f}"
+    rows.append(["small, onnx", long["clients"], f"{long['requests']:,}", long["errors"], *times, load])
+    header = ["encoder", "clients", "requests", "errors", "p50, ms", "p99, ms", "requests a second", "load average"]
     memory = join(long["megabytes_by_quarter"], "{:,.0f}")
     return (
-        f"{table}\n\nOne text a request, on {content['onnx']['machine']}, load average {load:.0f}. "
-        f"{long['requests']:,} requests of {long['clients']} clients to {long['workers']} workers, small encoder: "
-        f"{long['errors']} errors, every prediction the expected one, MB in use in each quarter of the time {memory}. "
-        f"A worker killed by SIGKILL under {kill['clients']} clients: {kill['failed']} of {kill['requests']:,} "
-        f"requests failed, and {kill['failed_of_200_after']} of 200 after it was replaced."
+        f"{markdown_table(header, rows)}\n\nOne text a request, {long['workers']} workers, {long['machine']}. An error "
+        "is also a prediction that is not that of the text alone. The workers of the last row had, in each quarter of "
+        f"the time, {memory} MB. A worker killed by SIGKILL under {kill['clients']} clients cost {kill['failed']} of "
+        f"{kill['requests']:,} requests, and {kill['failed_of_200_after']} of 200 after it was replaced."
     )
 
 

@@ -1,6 +1,6 @@
 """Latency, endurance and recovery of `rstc serve` under load from real clients on loopback.
 
-    python benchmarks/serve.py [--parts onnx,torch,kill,endurance] [--requests 100000] [--clients 64] [--workers 2]
+    python benchmarks/serve.py [--parts onnx,torch,kill,endurance] [--requests 100000] [--clients 64] [--keep DIR]
 
 A model of the bundled sample is fitted and exported. Then, in real processes:
 
@@ -233,29 +233,35 @@ def measure_sample(folder: Path, kind: str, workers: int) -> dict[str, Any]:
     return measured | {"clients": measure_latency(model_folder, expected, workers, 400 if kind == "onnx" else 200)}
 
 
+def fit_small(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Fit and export a model with a small encoder; return it and what it predicts for each text alone."""
+    texts = make_texts({"parcel": 200, "password": 150, "refund": 100, "recipe": 50})[0]
+    if not (folder / "small").exists():
+        settings = ["--set", f"encoder={build_tiny_encoder(folder)}", "--set", "training=never"]
+        fit(folder / "small", texts, "-k", "4", *settings)
+    exported = folder / "small" / "onnx"
+    model = ServedModel.load(exported, "cpu")
+    return exported, {text: model.predict([text])[0] for text in dict.fromkeys(texts)}
+
+
 def main() -> None:
     parser = make_parser(__doc__, data=False)
     parser.add_argument("--parts", default="onnx,torch,kill,endurance", help="what is measured")
     parser.add_argument("--requests", type=int, default=100_000, help="requests of the endurance test")
     parser.add_argument("--clients", type=int, default=64, help="clients of the endurance test")
     parser.add_argument("--workers", type=int, default=2, help="worker processes")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the fitted models for another call")
     options = parser.parse_args()
-    path = RESULTS / "serve.json"
+    path, workers = RESULTS / "serve.json", options.workers
     result = json.loads(path.read_text()) if path.exists() else {}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        few = make_texts({"parcel": 200, "password": 150, "refund": 100, "recipe": 50})[0]
-        settings = ["--set", f"encoder={build_tiny_encoder(folder)}", "--set", "training=never"]
-        _, exported = fit(folder / "few", few, "-k", "4", *settings)
-        model = ServedModel.load(exported, "cpu")
-        expected = {text: model.predict([text])[0] for text in dict.fromkeys(few)}
+        folder = options.keep or Path(name)
+        folder.mkdir(exist_ok=True)
         parts: dict[str, Callable[[], dict[str, Any]]] = {
-            "endurance": lambda: measure_endurance(
-                exported, expected, options.workers, options.clients, options.requests
-            ),
-            "kill": lambda: measure_kill(exported, expected, options.workers),
-            "onnx": lambda: measure_sample(folder, "onnx", options.workers),
-            "torch": lambda: measure_sample(folder, "torch", options.workers),
+            "onnx": lambda: measure_sample(folder, "onnx", workers),
+            "torch": lambda: measure_sample(folder, "torch", workers),
+            "kill": lambda: measure_kill(*fit_small(folder), workers),
+            "endurance": lambda: measure_endurance(*fit_small(folder), workers, options.clients, options.requests),
         }
         for part in options.parts.split(","):
             measured = parts[part]()
