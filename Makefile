@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow browser check lint readme results kills test-mteb test-spark docs docs-generated smoke fuzz fuzz-api audit sbom clean
+.PHONY: demo test test-slow browser check lint readme results kills chaos test-mteb test-spark docs docs-generated smoke fuzz fuzz-api audit sbom clean
 
 demo: $(VENV)/installed
 	$(BIN)/rstc demo --out demo-run --overwrite
@@ -18,6 +18,11 @@ test-slow: $(VENV)/installed-dev
 # Twenty runs, killed at twenty moments and taken up again; `make test` kills eight.
 kills: $(VENV)/installed-dev
 	RSTC_KILLS=20 $(BIN)/pytest tests/training/test_killed_runs.py
+
+# All faults: kills, power cuts, locks, limits, altered folders. The numbers go to a table of docs/reliability.md.
+chaos: $(VENV)/installed-dev
+	RSTC_KILLS=20 $(BIN)/pytest -p chaos_figures -m chaos --chaos-out=benchmarks/results/chaos.json
+	$(BIN)/python benchmarks/tables.py
 
 # With MTEB, which is too large to be among the development tools.
 test-mteb: $(VENV)/installed-dev

@@ -78,6 +78,13 @@ def algorithm1_table() -> str:
     return markdown_table([*header, "Newton, steps", "Newton's duality gap"], rows)
 
 
+def chaos_table() -> str:
+    """How many faults of each kind were tried, and how many were withstood."""
+    if not (RESULTS / "chaos.json").exists():
+        return "`make chaos` was not run on this version yet."
+    return format_rows(read("chaos")["rows"], [("fault", "{kind}"), ("tried", "{tried:,}"), ("withstood", "{held:,}")])
+
+
 def join(values: Iterable[Any], form: str = "{}") -> str:
     """Format values and join them by commas."""
     return ", ".join(form.format(value) for value in values)
@@ -720,3 +727,17 @@ def verdicts_table() -> str:
         for kind, rows in kinds.items()
     ]
     return markdown_table(["texts", "runs", *verdicts], lines)
+
+
+def language_detection_table() -> str:
+    """Accuracy of language detectors on short texts, errors on English sets, and size."""
+    rows = read("language_detection")["rows"]
+    (ours,) = (row["one_language"] for row in rows if row["detector"] == "rstc")
+    lines = [
+        ["rstc, in files of one language", *(f"{100 * np.mean(list(ours[s].values())):.1f} %" for s in ours), "", ""]
+    ]
+    for row in sorted(rows, key=lambda row: -row["sentences"]["mean"]):
+        accuracy = [f"{100 * row[source]['mean']:.1f} %" for source in ours]
+        wrong = f"{100 * max(row['not_english'].values()):.1f} %"
+        lines.append([row["detector"], *accuracy, wrong, f"{row['megabytes']:.1f} MB"])
+    return markdown_table(["detector", *ours, "taken for another language", "size"], lines)

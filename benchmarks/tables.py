@@ -30,6 +30,7 @@ from paper_tables import (
 from rstc.benchmark.datasets import PAPER_DATASETS, SMALL_DATASETS
 from script_tables import (
     algorithm1_table,
+    chaos_table,
     cluster_estimate_table,
     confidence_goals_table,
     confidence_table,
@@ -38,6 +39,7 @@ from script_tables import (
     distributed_table,
     encoding_speed_table,
     end_to_end_table,
+    language_detection_table,
     load_test_table,
     map_table,
     n_clusters_table,
@@ -101,9 +103,10 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "distributed": distributed_table,
         "cluster_estimate": cluster_estimate_table,
     },
-    "docs/reliability.md": {"load_test": load_test_table},
+    "docs/reliability.md": {"chaos": chaos_table, "load_test": load_test_table},
     "docs/serve.md": {"serve": serve_table},
     "docs/comparison.md": {"other_tools": other_tools_table},
+    "docs/languages.md": {"language_detection": language_detection_table},
     "docs/updates.md": {"novel_clusters": novel_clusters_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},
     "docs/performance.md": {

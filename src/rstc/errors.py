@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import os
+import re
+from collections.abc import Iterator, Mapping
 
 
 class InputError(ValueError):
@@ -45,6 +48,26 @@ class MissingTextWarning(RstcWarning):
     def __init__(self, missing: int, total: int) -> None:
         self.missing = missing
         super().__init__(f"{missing} of {total} rows hold no text and get no cluster")
+
+
+class FileWarning(RstcWarning):
+    """Warns that something in a file was read in one of several ways that it may have been meant."""
+
+
+class MixedPredictionsWarning(RstcWarning):
+    """Warns that a folder holds predictions of another model or of other options.
+
+    Parameters
+    ----------
+    folder : str
+        The folder.
+    n_files : int
+        Number of these files.
+    """
+
+    def __init__(self, folder: str, n_files: int) -> None:
+        files = "1 other file" if n_files == 1 else f"{n_files:,} other files"
+        super().__init__(f"{folder} also holds {files} that another model or other options predicted")
 
 
 class CollapseWarning(RstcWarning):
@@ -187,7 +210,82 @@ class RetryWarning(RstcWarning):
         )
 
 
-def first_line(error: Exception) -> str:
+# Libraries report what the system refused in errors of their own, of which only the words are left.
+_OS_ERROR = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
+_NO_MEMORY = re.compile(
+    "allocate memory|allocation failed|bad_alloc|not enough memory|out of memory|failed to map segment|"
+    "can't start new thread|resource temporarily unavailable|failed to create thread|MemoryError",
+    re.IGNORECASE,
+)
+_WORDS = {
+    errno.ENOSPC: "No space left on device",
+    errno.EFBIG: "File too large",
+    errno.EMFILE: "Too many open files",
+    errno.EDQUOT: "Disk quota exceeded",
+    errno.EROFS: "Read-only file system",
+}
+_ADVICE = {
+    errno.ENOSPC: "free some space, or set TMPDIR to a larger disk",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "raise the limit on open files (ulimit -n)",
+}
+
+
+def find_system_error(error: BaseException) -> OSError | MemoryError | None:
+    """Return what the system refused, which an error is or was caused by; None if it was nothing.
+
+    >>> find_system_error(RuntimeError("I/O error: File too large (os error 27)"))
+    OSError(27, 'File too large')
+    >>> find_system_error(RuntimeError("std::bad_alloc")), find_system_error(RuntimeError("shapes differ"))
+    (MemoryError('std::bad_alloc'), None)
+    """
+    for cause in _iter_causes(error):
+        if isinstance(cause, InputError):
+            continue
+        if isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno == errno.ENOMEM):
+            return cause if isinstance(cause, MemoryError) else MemoryError(first_line(cause))
+        if isinstance(cause, OSError) and cause.errno is not None:
+            return cause
+        message = str(cause)
+        if match := _OS_ERROR.search(message):
+            number = int(match[1] or match[2])
+            return MemoryError(first_line(cause)) if number == errno.ENOMEM else OSError(number, os.strerror(number))
+        for number, words in _WORDS.items():
+            if words in message:
+                return OSError(number, words)
+        if _NO_MEMORY.search(message):
+            return MemoryError(first_line(cause))
+    return None
+
+
+def describe_system_error(error: BaseException) -> str | None:
+    """Return a sentence on what the system refused; None if an error has nothing to do with it."""
+    problem = find_system_error(error)
+    if isinstance(problem, MemoryError):
+        detail = f" ({first_line(problem)[:100]})" if str(problem) else ""
+        return (
+            f"there is not enough memory{detail}; close other programs, lower max_fit_texts or batch_size, or raise "
+            "the limit of the process (ulimit -v)"
+        )
+    if problem is None:
+        return None
+    name = f"{problem.filename}: " if isinstance(problem.filename, str) else ""
+    advice = _ADVICE.get(problem.errno or 0)
+    return f"{name}{problem.strerror}{f'; {advice}' if advice else ''}"
+
+
+def _iter_causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that led to it."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def first_line(error: BaseException) -> str:
     """Return the first line of an exception's message, or the name of its type if the message is empty.
 
     >>> first_line(ValueError("no such file\\nand much more")), first_line(KeyError())

@@ -15,7 +15,12 @@ from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.score import score_run
 from rstc.report.html.render import write_page
 from rstc.results.kept_columns import make_storable
-from rstc.results.run_folder import read_points, write_points
+from rstc.results.run_folder import (
+    read_points,
+    read_summary,
+    write_points,
+    write_summary,
+)
 
 AIRLINES = ["Delta", "United", "Virgin"]
 
@@ -48,5 +53,6 @@ def run_with_columns(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
         }
     )
     write_points(folder, replace(points, columns=make_storable(columns), text_position=1))
+    write_summary(folder, read_summary(folder))  # with their checksum
     write_page(folder)
     return folder

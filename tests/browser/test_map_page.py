@@ -23,7 +23,12 @@ from rstc.results.comparisons import ComparisonRequest, Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.group_shares import compute_group_shares
 from rstc.results.groups import cut_groups
-from rstc.results.run_folder import read_points, read_summary, write_points
+from rstc.results.run_folder import (
+    read_points,
+    read_summary,
+    write_points,
+    write_summary,
+)
 
 
 @pytest.fixture
@@ -304,6 +309,7 @@ def test_search_ignores_accents_and_marks_hits(browser: Any, run_with_columns: P
     points = read_points(folder)
     decomposed = unicodedata.normalize("NFD", "ein zweites Café in Zürich")
     write_points(folder, replace(points, texts=["Das CAFÉ in Zürich ist zu", decomposed, *points.texts[2:]]))
+    write_summary(folder, read_summary(folder))  # with their checksum
     write_page(folder)
     opened(browser, folder)
     assert search(browser, "zurich cafe") == 2

@@ -233,3 +233,33 @@ def test_asking_for_help_does_not_load_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"RANK": "1"}, "nothing"),
+        ({"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}, "nothing"),
+        ({"WORLD_SIZE": "abc"}, "nothing"),
+        ({"RANK": "x"}, "nothing"),
+    ],
+)
+def test_variables_of_torchrun_without_torchrun_hide_no_message(variables: dict[str, str], message: str) -> None:
+    done = run_rstc("info", "nothing", environment=variables)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"RANK": "0", "WORLD_SIZE": "abc", "LOCAL_RANK": "0"}, "WORLD_SIZE is 'abc', not a number"),
+        ({"RANK": "1", "WORLD_SIZE": "-2", "LOCAL_RANK": "0"}, "WORLD_SIZE is '-2', not a number"),
+        ({}, "RANK is missing"),
+    ],
+)
+def test_damaged_variables_of_torchrun_are_named(
+    variables: dict[str, str], message: str, tickets: Path, tmp_path: Path
+) -> None:
+    command = ["cluster", tickets, "--text-column", "text", "-k", 4, "--out", tmp_path / "run"]
+    done = run_rstc(*command, environment={"TORCHELASTIC_RUN_ID": "none", "MASTER_PORT": "29500", **variables})
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr

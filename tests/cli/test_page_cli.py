@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -58,33 +60,76 @@ def test_corrections_are_applied_and_shown_by_info(run_folder: Path) -> None:
     assert sum(int(size) for size in re.findall(r"^│ +\d+ │ +(\d+) │", told, re.MULTILINE)) == 119
 
 
-@pytest.mark.parametrize("ignores_sigint", [False, True])
-def test_explore_serves_until_it_is_interrupted(run_folder: Path, ignores_sigint: bool) -> None:
-    """A background shell starts its processes with SIGINT ignored; the server must stop all the same."""
-    command = [sys.executable, "-m", "rstc", "explore", str(run_folder), "--no-browser"]
-    ignore = partial(signal.signal, signal.SIGINT, signal.SIG_IGN) if ignores_sigint else None
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=ignore) as server:
+class Explorer:
+    """`rstc explore` in a process of its own."""
+
+    def __init__(self, run: Path, *options: str, ignored: tuple[int, ...] = (), **environment: str) -> None:
+        def ignore() -> None:
+            for number in ignored:
+                signal.signal(number, signal.SIG_IGN)
+
+        pipe, variables = subprocess.PIPE, {**os.environ, **environment}
+        command = [sys.executable, "-m", "rstc", "explore", str(run), *options]
+        self.process = subprocess.Popen(
+            command, stdout=pipe, stderr=pipe, text=True, preexec_fn=ignore, env=variables, start_new_session=True
+        )
+        assert self.process.stdout
+        self.address = re.search(r"http://127\.0\.0\.1:\d+/\S+/", self.process.stdout.readline())[0]
+        self.token = self.address.rstrip("/").rsplit("/", 1)[1]
+
+    def rename(self, name: str) -> None:
+        body = json.dumps({"do": "rename", "cluster": 0, "name": name}).encode()
+        edit = urllib.request.Request(f"{self.address}edits", body, {"X-Token": self.token})
+        urllib.request.urlopen(edit, timeout=20).close()
+
+    def stop(self, number: int) -> tuple[str, str]:
         try:
-            assert server.stdout
-            line = server.stdout.readline()
-            address = re.search(r"http://127\.0\.0\.1:\d+/\S+/", line)[0]
-            with urllib.request.urlopen(address, timeout=20) as page:
-                assert b"tickets.csv" in page.read()
-            token = address.rstrip("/").rsplit("/", 1)[1]
-            body = json.dumps({"do": "rename", "cluster": 0, "name": "mine"}).encode()
-            edit = urllib.request.Request(f"{address}edits", body, {"X-Token": token})
-            urllib.request.urlopen(edit, timeout=20).close()
-            server.send_signal(signal.SIGINT)
-            stdout, stderr = server.communicate(timeout=20)
+            self.process.send_signal(number)
+            return self.process.communicate(timeout=20)
         finally:
-            server.kill()
-    assert server.returncode == 0, stderr
+            self.process.kill()
+
+
+@pytest.mark.parametrize("ignored", [(), (signal.SIGINT,), (signal.SIGINT, signal.SIGHUP)], ids=["", "shell", "nohup"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_explore_saves_when_it_is_stopped(run_folder: Path, number: int, ignored: tuple[int, ...]) -> None:
+    """A background shell starts its processes with SIGINT ignored; the server must stop all the same."""
+    explorer = Explorer(run_folder, "--no-browser", ignored=ignored)
+    with urllib.request.urlopen(explorer.address, timeout=20) as page:
+        assert b"tickets.csv" in page.read()
+    explorer.rename("mine")
+    stdout, stderr = explorer.stop(number)
+    assert explorer.process.returncode == 0, stderr
     assert "1 corrections in" in stdout
     assert "rstc apply" in stdout
-    assert token not in stderr
+    assert explorer.token not in stderr
     assert read_log(run_folder).edits == ({"do": "rename", "cluster": 0, "name": "mine"},)
     assert '"mine"' in (run_folder / "report.html").read_text(encoding="utf-8")
+    assert [path.name for path in run_folder.parent.glob(".*")] == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="command lines are read from /proc")
+def test_no_command_line_holds_the_token(run_folder: Path, tmp_path: Path) -> None:
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(
+        f'#!/bin/sh\nstat -c "%a" "${{1#file://}}" > {opened}.new\ncat "${{1#file://}}" >> {opened}.new\n'
+        f'echo "$1" >> {opened}.new\nmv {opened}.new {opened}\nsleep 20\n'
+    )
+    browser.chmod(0o755)
+    explorer = Explorer(run_folder, BROWSER=f"{browser} %s &", TMPDIR=str(tmp_path))
+    deadline = time.monotonic() + 20
+    while not opened.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            assert explorer.token.encode() not in (process / "cmdline").read_bytes()
+    mode, *content = opened.read_text().splitlines()
+    assert mode == "600"
+    assert any(explorer.address in line for line in content), "the file leads to the page"
+    file = Path(content[-1].removeprefix("file://"))
+    assert file.is_file()
+    explorer.stop(signal.SIGTERM)
+    assert not file.parent.exists()
 
 
 def test_figures_are_listed(run_folder: Path, tmp_path: Path) -> None:

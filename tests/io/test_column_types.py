@@ -211,3 +211,8 @@ def test_any_column_of_strings_can_be_read(cells: list[str | None]) -> None:
     values, codes = parse_categories(column)
     for cell, code in zip(cells, codes, strict=True):
         assert (code == -1) if not (cell or "").strip() else (values[code] == (cell or "").strip())
+
+
+def test_cells_with_nul_bytes_are_not_taken_for_shorter_ones() -> None:
+    values, codes = parse_categories(pd.Series(["\0", "", "a\0b", "a", "\0"], dtype=object))
+    assert [values[code] if code >= 0 else None for code in codes] == ["\0", None, "a\0b", "a", "\0"]

@@ -10,6 +10,8 @@ from forgetful_disk import ForgetfulDisk
 from rstc.io.atomic import replace_file, replace_folder
 from rstc.io.durability import make_folder
 
+pytestmark = pytest.mark.chaos("power cuts")
+
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ForgetfulDisk:

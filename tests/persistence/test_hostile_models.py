@@ -20,7 +20,7 @@ from rstc.persistence.model_description import compute_checksum
 from rstc.persistence.model_folder import list_files
 from rstc.representation.loading import load_encoder
 
-pytestmark = pytest.mark.usefixtures("socket_disabled")
+pytestmark = [pytest.mark.chaos("models from elsewhere"), pytest.mark.usefixtures("socket_disabled")]
 
 
 @pytest.fixture(scope="module")

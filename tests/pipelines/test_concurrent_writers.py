@@ -23,6 +23,8 @@ from rstc.pipelines.update import update_run
 from rstc.results.edits import read_log
 from rstc.results.run_folder import read_summary
 
+pytestmark = pytest.mark.chaos("two writers")
+
 WRITERS = {
     "update": lambda run, file: update_run(run, str(file), again=True),
     "merge": lambda run, file: merge_to(run, 2),

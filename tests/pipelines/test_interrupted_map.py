@@ -14,6 +14,8 @@ import pytest
 
 from fork_server import TIMEOUT, ForkedProcess, run_rstc
 
+pytestmark = pytest.mark.chaos("kill -9 at any moment")
+
 MAX_ATTEMPTS = 10  # to stop a run before its map is drawn
 
 
@@ -37,7 +39,7 @@ def read_files(folder: Path) -> dict[str, str]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()
         if path.name in ("summary.json", "report.html"):
-            content = re.sub(rb'"seconds": ?\{[^}]*\}|"(created|made)": ?"[^"]*"', b"", content)
+            content = re.sub(rb'"seconds": ?\{[^}]*\}|"(created|made|checksum)": ?"[^"]*"', b"", content)
         contents[path.relative_to(folder).as_posix()] = content.hex()
     return contents
 
@@ -156,10 +158,10 @@ def test_a_damaged_file_of_an_unfinished_run_is_named(own_killed: Path) -> None:
     (own_killed / "unfinished.safetensors").write_bytes(b"damaged")
     done = run_rstc("report", own_killed)
     assert done.returncode == 2
-    assert "unfinished.safetensors is damaged" in done.stderr
+    assert "altered or damaged: unfinished.safetensors" in done.stderr
 
 
-def test_an_update_killed_in_the_map_is_completed_by_rstc_report(
+def test_an_update_killed_in_the_map_is_completed_by_the_next_one(
     uninterrupted: Path, command: list[str], tmp_path: Path, quick: dict[str, Any]
 ) -> None:
     for _ in range(MAX_ATTEMPTS):
@@ -172,8 +174,7 @@ def test_an_update_killed_in_the_map_is_completed_by_rstc_report(
             break
         shutil.rmtree(folder)
     again = run_rstc("update", folder, command[1])
-    assert again.returncode == 2
-    assert "rstc report" in again.stderr
-    assert run_rstc("report", folder).returncode == 0
+    assert again.returncode == 0, again.stderr
+    assert "holds all rows" in again.stdout
     assert (folder / "report.html").exists()
     assert json.loads((folder / "summary.json").read_text())["update"]["rows"] == 120

@@ -20,6 +20,8 @@ from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
 from rstc.training.checkpointing import CheckpointFolder
 
+pytestmark = pytest.mark.chaos("power cuts")
+
 Quick = dict[str, object]
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import fsspec
 import numpy as np
@@ -18,11 +18,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from fork_server import ForkedProcess
 from rstc import RSTC, InputError, SavedModel
+from rstc.errors import MixedPredictionsWarning
 from rstc.io.batches import predict_batch_with
 from rstc.io.columns import CLUSTER_COLUMNS
+from rstc.io.remote import exists, put_file
+from rstc.persistence.model_description import compute_checksum
 from rstc.pipelines.predict import predict_files
 from rstc.pipelines.predict_ray import ray_engine
 
@@ -75,12 +79,116 @@ def test_finished_files_are_skipped_and_changed_files_are_predicted_again(
     assert (again.n_files, again.n_skipped) == (1, 1)
     assert events == [("load", 0, 0), ("predict", 1, 1)]
     tables |= write_files(tmp_path / "in", ["a.parquet"], rows=12)
-    later = time.time() + 5
-    os.utime(tmp_path / "in/a.parquet", (later, later))
-    assert predict_files(finished_run, str(tmp_path / "in"), out).n_files == 1
+    os.utime(tmp_path / "in/a.parquet", (0, 0))
+    assert predict_files(finished_run, str(tmp_path / "in"), out).n_files == 1, "an old time says nothing"
     check_files(tmp_path / "out", tables, model)
-    with pytest.raises(InputError, match="of other settings"):
-        predict_files(finished_run, str(tmp_path / "in"), out, text_column="n")
+    assert predict_files(finished_run, str(tmp_path / "in"), out).n_files == 0
+
+
+@pytest.mark.parametrize("change", ["model", "option", "output cut off", "output of the same size", "record damaged"])
+def test_files_that_were_made_otherwise_or_changed_are_written_again(
+    change: str, finished_run: Path, model: RSTC, tmp_path: Path
+) -> None:
+    tables = write_files(tmp_path / "in", ["a.parquet", "b.parquet"])
+    source, out, written, folder = str(tmp_path / "in"), tmp_path / "out", tmp_path / "out/a.parquet", finished_run
+    predict_files(finished_run, source, str(out))
+    options: dict[str, Any] = {}
+    if change == "model":
+        folder = tmp_path / "other"
+        shutil.copytree(finished_run / "model", folder)
+        description = json.loads((folder / "model.json").read_text())
+        description["facts"]["made"] = "otherwise"
+        description["checksum"] = compute_checksum(description)
+        (folder / "model.json").write_text(json.dumps(description))
+    elif change == "option":
+        options = {"text_column": "text"}
+    elif change == "output cut off":
+        written.write_bytes(written.read_bytes()[:-100])
+    elif change == "output of the same size":
+        written.write_bytes(bytes(written.stat().st_size))
+    else:
+        (out / "_rstc/a.parquet.json").write_text('{"made_by"')
+    both = change in ("model", "option")
+    assert predict_files(folder, source, str(out), **options).n_files == (2 if both else 1)
+    check_files(out, tables, model)
+    assert predict_files(folder, source, str(out), **options).n_files == 0
+
+
+def test_folder_that_mixes_models_or_options_is_said(finished_run: Path, tmp_path: Path) -> None:
+    write_files(tmp_path / "in", ["a.parquet", "b.parquet"])
+    predict_files(finished_run, str(tmp_path / "in"), str(tmp_path / "out"))
+    with pytest.warns(MixedPredictionsWarning, match="also holds 1 other file that"):
+        predict_files(finished_run, str(tmp_path / "in/a*"), str(tmp_path / "out"), text_column="text")
+
+
+def test_file_addresses_are_paths(finished_run: Path, model: RSTC, tmp_path: Path) -> None:
+    tables = write_files(tmp_path / "in", ["a.parquet", "x/b.parquet"])
+    out = f"file://{tmp_path}/out"
+    assert predict_files(finished_run, f"file://{tmp_path}/in/**/*.parquet", out).n_files == 2
+    assert predict_files(finished_run, f"file://{tmp_path}/in/**/*.parquet", out).n_skipped == 2
+    check_files(tmp_path / "out", tables, model)
+    assert not list((tmp_path / "out").rglob(".*")), "no temporary files are left"
+
+
+class BrokenFileSystem(MemoryFileSystem):
+    """A store whose connection breaks in the middle of a file, a number of times."""
+
+    protocol = "broken"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    failures = 0
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return "/" + path.rpartition("://")[2].strip("/")
+
+    def put_file(self, local: str, name: str, **options: Any) -> None:
+        if BrokenFileSystem.failures and name.endswith((".parquet", ".tmp")):
+            BrokenFileSystem.failures -= 1
+            with self.open(name, "wb") as file:  # as stores do that show what has arrived
+                file.write(Path(local).read_bytes()[:100])
+            raise ConnectionError("the connection was lost")
+        super().put_file(local, name, **options)
+
+
+class BrokenObjectStore(BrokenFileSystem):
+    """One that has no rename, and says how an object begins for the whole of it."""
+
+    protocol = "s3"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+
+
+@pytest.mark.parametrize("store", [BrokenFileSystem, BrokenObjectStore])
+def test_upload_that_breaks_off_never_counts_as_done(
+    store: type[BrokenFileSystem], finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsspec.register_implementation(store.protocol, store, clobber=True)
+    write_files(tmp_path / "in", ["a.parquet", "b.parquet"])
+    out = f"{store.protocol}://bucket/out"
+    monkeypatch.setattr(BrokenFileSystem, "failures", 1)
+    with pytest.raises(InputError, match=r"a\.parquet cannot be reached: the connection was lost"):
+        predict_files(finished_run, str(tmp_path / "in"), out)
+    names = [path.partition("bucket/out/")[2] for path in fsspec.filesystem(store.protocol).find("/bucket/out")]
+    assert names == ["_rstc/b.parquet.json", "b.parquet"]
+    again = predict_files(finished_run, str(tmp_path / "in"), out)
+    assert (again.n_files, again.n_skipped) == (1, 1)
+    assert predict_files(finished_run, str(tmp_path / "in"), out).n_skipped == 2
+
+
+def test_object_that_differs_from_what_was_uploaded_is_removed(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsspec.register_implementation("s3", BrokenObjectStore, clobber=True)
+    (tmp_path / "a.txt").write_text("late parcel")
+
+    def put_other(self: Any, local: str, name: str, **options: Any) -> None:
+        self.pipe_file(name, b"lost parcel")
+
+    monkeypatch.setattr(BrokenObjectStore, "put_file", put_other)
+    with pytest.raises(InputError, match="differs from what was uploaded"):
+        put_file(tmp_path / "a.txt", "s3://bucket/other/a.txt")
+    assert not exists("s3://bucket/other/a.txt")
 
 
 def test_unreadable_file_does_not_stop_the_others(finished_run: Path, tmp_path: Path) -> None:

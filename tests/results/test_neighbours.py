@@ -11,7 +11,12 @@ import pytest
 
 from rstc.results import neighbours
 from rstc.results.neighbours import N_STORED, find_text_neighbours
-from rstc.results.run_folder import read_points, write_points
+from rstc.results.run_folder import (
+    read_points,
+    read_summary,
+    write_points,
+    write_summary,
+)
 
 
 def test_neighbours_are_the_most_similar_texts() -> None:
@@ -47,9 +52,11 @@ def test_neighbours_and_place_of_the_text_survive_the_run_folder(run_folder: Pat
     assert points.neighbours.shape == (120, N_STORED)
     columns = pd.DataFrame({"id": range(120), "date": ["2026-01-01"] * 120})
     write_points(run_folder, replace(points, columns=columns, text_position=1))
+    write_summary(run_folder, read_summary(run_folder))  # with their checksum
     stored = read_points(run_folder)
     assert stored.text_position == 1
     assert list(stored.columns) == ["id", "date"]
     assert np.array_equal(stored.neighbours, points.neighbours)
     write_points(run_folder, replace(points, neighbours=None))
+    write_summary(run_folder, read_summary(run_folder))  # with their checksum
     assert read_points(run_folder).neighbours is None, "as in folders of earlier versions"

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rstc import RSTC, InputError
+from rstc.config import Config
+from rstc.representation.loading import load_encoder
+from rstc.representation.views import PrecomputedViews
 from rstc.runtime import memory
-from rstc.runtime.memory import GB, MemoryEstimate, check_memory, free_memory
+from rstc.runtime.distributed import SINGLE_PROCESS
+from rstc.runtime.memory import GB, MemoryEstimate, check_memory, free_memory, limit_memory
+from rstc.training.inputs import TrainingInputs, estimate_memory
 
 
 def estimate(n_texts: int, n_fit_texts: int = 100_000, n_clusters: int = 50) -> MemoryEstimate:
@@ -65,3 +72,44 @@ def test_fit_checks_memory_before_training(
     with pytest.raises(InputError, match="memory_gb"):
         RSTC(4, memory_gb=0.1, **quick).fit(texts_and_topics[0], progress=lambda *news: stages.append(news[0]))
     assert set(stages) <= {"load"}
+
+
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"batch_size": 1_000_000}, "batch_size (now 1,000,000)"),
+        ({"batch_size": 200, "projection_dim": 10**9}, "projection_dim (now 1,000,000,000)"),
+        ({"n_repeats": 10**9}, "repeats (now 1,000,000,000)"),
+        ({"n_neighbours": 10**6}, "lower max_fit_texts"),
+    ],
+)
+def test_settings_that_take_much_memory_are_counted_and_named(change: dict[str, int], advice: str) -> None:
+    usual = replace(estimate(200_000), batch_size=200, n_layers=1, projection_dim=128, n_repeats=30, n_neighbours=10)
+    check_memory(usual, limit_gb=8)
+    with pytest.raises(InputError, match=re.escape(advice)):
+        check_memory(replace(usual, **change), limit_gb=1000)
+
+
+@pytest.mark.parametrize(
+    "change", [{"batch_size": 1_000_000}, {"projection_dim": 10**9}, {"repeats": 10**9}, {"neighbours": 10**9}]
+)
+def test_settings_of_a_run_reach_the_estimate(change: dict[str, int], quick: dict[str, Any]) -> None:
+    texts = [f"late parcel {number}" for number in range(30_000)]
+    encoder = load_encoder(quick["encoder"], "mean", 32)
+    views = PrecomputedViews(texts, texts)
+    inputs = TrainingInputs(texts, views, encoder, 2)
+    assert estimate_memory(inputs, Config(**quick), SINGLE_PROCESS).total_bytes < 2 * GB
+    assert estimate_memory(inputs, Config(**{**quick, **change}), SINGLE_PROCESS).total_bytes > 6 * GB
+
+
+def test_limit_of_the_process_counts_as_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (used + 10**8, -1))
+    assert 0 <= (free_memory() or -1) <= 10**8
+
+
+def test_allocations_beyond_a_limit_fail_and_later_ones_do_not() -> None:
+    with pytest.raises(MemoryError), limit_memory(10**8):
+        bytearray(10**9)
+    assert len(bytearray(2 * 10**8)) == 2 * 10**8

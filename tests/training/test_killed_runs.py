@@ -11,7 +11,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fork_server import TIMEOUT, ForkedProcess, run_rstc
+
+pytestmark = pytest.mark.chaos("kill -9 at any moment")
 
 N_KILLS = int(os.environ.get("RSTC_KILLS", "8"))  # `make kills`: 20
 MAX_ATTEMPTS = 6  # to kill a run before it ends

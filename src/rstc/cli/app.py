@@ -26,12 +26,14 @@ from rstc.cli import (
     update,
 )
 from rstc.cli.messages import print_message
-from rstc.errors import InputError, RstcWarning
+from rstc.cli.terminal import CleanFormatter, CleanGroup, show_exception
+from rstc.errors import RstcWarning
 from rstc.runtime.thread_environment import set_thread_environment
 
 app = typer.Typer(
     name="rstc",
     help="Group short texts (queries, tickets, titles, tweets) into clusters, robust to imbalance and noise.",
+    cls=CleanGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -75,19 +77,18 @@ def common(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log every update of the pseudo-labels.")] = False,
 ) -> None:
     """Set up logging for all commands."""
-    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(CleanFormatter("%(message)s"))
+    logging.basicConfig(handlers=[handler])
     logging.getLogger("rstc").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
-def main() -> None:
-    """Run the command line; invalid input ends with one sentence and exit code 2."""
+def run() -> None:
+    """Run the application; `rstc.cli.entry` reports its errors."""
     set_thread_environment()
     warnings.showwarning = _show_warning
-    try:
-        app()
-    except InputError as error:
-        print_message(f"rstc: {error}")
-        sys.exit(2)
+    sys.excepthook = show_exception
+    app()
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

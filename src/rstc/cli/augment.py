@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rstc.cli.options import Device, Encoding, Format, Sheet, TextColumn, warn_plain_text_input
+from rstc.cli.options import Device, Encoding, Format, Header, Sheet, TextColumn, warn_plain_text_input
 from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, VIEW_METHODS
 
 N_EXAMPLES = 5
@@ -39,6 +39,7 @@ def augment(
     format: Format = None,
     sheet: Sheet = None,
     encoding: Encoding = "utf-8",
+    header: Header = None,
     device: Device = "auto",
 ) -> None:
     """Write two augmented versions of each text, as the columns `text1` and `text2`.
@@ -70,6 +71,7 @@ def augment(
             format=format,
             sheet=sheet,
             encoding=encoding,
+            header=header,
             seed=seed,
             encoder=encoder,
             device=device,

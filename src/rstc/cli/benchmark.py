@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rstc.errors import InputError
+from rstc.runtime.terminal_text import clean_text
 
 app = typer.Typer(
     name="benchmark",
@@ -160,7 +161,7 @@ def table(
     names = [name for name in DATASETS if name in stored] if datasets is None else _expand_datasets(datasets)
     text = render(build_table(runs, names), format, [name.strip() for name in metrics.split(",")])
     if out is None:
-        typer.echo(text, nl=False)
+        typer.echo(clean_text(text), nl=False)
         return
     with replace_file(out) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -15,6 +15,7 @@ from rstc.cli.options import (
     Encoding,
     Format,
     GuardFormulas,
+    Header,
     Sheet,
     TextColumn,
     report_formula_guard,
@@ -27,6 +28,7 @@ from rstc.io.cache_folder import default_cache_folder
 if TYPE_CHECKING:
     from rstc.results.summary import Summary
 
+MAX_DIGITS = 100  # of a number of clusters or a range
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Run folder to write.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in DIR.")]
 Resume = Annotated[
@@ -101,6 +103,15 @@ def cluster(
             "later). By default medium, but coarse if K is estimated and uncertain.",
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="NAME",
+            help="Sentence encoder: all-MiniLM-L6-v2 (English), multilingual, a folder or a hub name. By default the "
+            "languages of the texts decide between the first two.",
+        ),
+    ] = None,
     preset: Annotated[
         str, typer.Option("--preset", metavar="NAME", help="default, or paper for the settings of the paper.")
     ] = "default",
@@ -114,6 +125,7 @@ def cluster(
     format: Format = None,
     sheet: Sheet = None,
     encoding: Encoding = "utf-8",
+    header: Header = None,
     guard_formulas: GuardFormulas = False,
     keep_columns: Annotated[
         bool,
@@ -150,6 +162,8 @@ def cluster(
 
         rstc cluster tickets.csv --out run --noise 0.005
 
+        rstc cluster bewertungen.csv --out run --encoder multilingual
+
         rstc cluster tickets.csv -k 12 --out run --labels known_topic
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
@@ -169,6 +183,8 @@ def cluster(
     from rstc.results.comparisons import ComparisonRequest
 
     changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
+    if encoder is not None:
+        changes["encoder"] = encoder
     if noise is not None:
         changes["noise"] = noise
     if detail is not None:
@@ -176,7 +192,7 @@ def cluster(
     _run(
         file,
         out,
-        int(clusters) if clusters.strip().isdecimal() else clusters,
+        _parse_n_clusters(clusters),
         text_column=text_column,
         view_columns=_parse_view_columns(views),
         truth_column=truth,
@@ -187,6 +203,7 @@ def cluster(
         format=format,
         sheet=sheet,
         encoding=encoding,
+        header=header,
         guard_formulas=guard_formulas,
         keep_columns=keep_columns,
         comparisons=ComparisonRequest.build(time, every, by or []),
@@ -194,6 +211,13 @@ def cluster(
         resume=resume,
         cache=default_cache_folder() if cache else None,
     )
+
+
+def _parse_n_clusters(text: str) -> int | str:
+    """Return a number of clusters; ranges and other words are parsed where they are validated."""
+    if len(text) > MAX_DIGITS:
+        raise InputError(f"n_clusters={text[:MAX_DIGITS]}... is not a number of clusters")
+    return int(text) if text.strip().isdecimal() else text
 
 
 def _parse_view_columns(views: str | None) -> tuple[str, str] | None:
@@ -275,6 +299,7 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     from rstc.cli.display import format_levels, format_n_clusters, format_outliers, output, print_clusters, shorten
     from rstc.cli.messages import MAX_MESSAGES, format_messages
     from rstc.io.columns import format_text_column
+    from rstc.language.names import are_english, describe_languages
 
     print_clusters(summary.clusters, out)
     if summary.resumed_at is not None:
@@ -290,6 +315,8 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
         f"{len(summary.clusters)} clusters{sample}{training}{converged}; {sum(summary.seconds.values()):.0f} s",
         soft_wrap=True,
     )
+    if not are_english(summary.languages):
+        output.print(f"Languages: {describe_languages(summary.languages)}", soft_wrap=True)
     if summary.n_clusters_search:
         output.print(format_n_clusters(summary.n_clusters_search))
     if summary.levels:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from rstc.cli.messages import is_main_process
+from rstc.cli.terminal import CleanConsole
 from rstc.runtime.progress import STAGES, Listener
 from rstc.runtime.signals import StopRequested
 
@@ -34,9 +34,9 @@ MAX_SHOWN_CLUSTERS = 15  # the table of a run is at most one screen
 MAX_CLUSTERS_WITH_TWO_TEXTS = 7
 MIN_RATED_WIDTH = 100  # columns of a terminal, from which on the table shows how often a cluster is found again
 
-_width = None if Console().is_terminal or "COLUMNS" in os.environ else DEFAULT_WIDTH
-output = Console(width=_width, highlight=False, markup=False)
-notes = Console(stderr=True, highlight=False, markup=False)
+_width = None if CleanConsole().is_terminal or "COLUMNS" in os.environ else DEFAULT_WIDTH
+output = CleanConsole(width=_width)
+notes = CleanConsole(stderr=True)
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def _open_listener() -> AbstractContextManager[Listener]:
 @contextmanager
 def _bar_listener() -> Iterator[Listener]:
     """Yield a listener that draws a progress bar for each stage and removes them at the end."""
-    columns = (TextColumn("{task.description:<20}"), BarColumn(), TextColumn("{task.completed:,.0f}"))
+    columns = (TextColumn("{task.description:<20}", markup=False), BarColumn(), TextColumn("{task.completed:,.0f}"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=notes, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
         uncounted: set[str] = set()  # stages without a total, which end when another one begins

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rstc.errors import InputError
+from rstc.runtime.terminal_text import clean_line
 
 if TYPE_CHECKING:
     from rstc.pipelines.name_clusters import Namer, PromptNamer
@@ -33,28 +35,28 @@ def explore(
 
         rstc explore run
     """
-    import webbrowser
-
     from rstc.cli.display import notes, output
+    from rstc.cli.open_page import open_page
     from rstc.pipelines.edit_session import EditSession
     from rstc.pipelines.server import LOOPBACK, ExploreServer
     from rstc.results.edits import EDITS
     from rstc.runtime.signals import StopHandler
 
-    session = EditSession(folder)
-    session.load()
-    with ExploreServer(session, host, port) as server:
+    stop_handler = StopHandler()  # SIGINT and SIGTERM stop the server, also where a background shell ignored SIGINT
+    with stop_handler.listen(), ExitStack() as stack:
+        session = EditSession(folder)
+        session.load()
+        server = stack.enter_context(ExploreServer(session, host, port))
         if host != LOOPBACK:
             notes.print("note: other machines can reach this address, and the connection is not encrypted")
-        output.print(f"Open {server.address} (Ctrl-C stops the server)", soft_wrap=True)
-        if browser:
-            webbrowser.open(server.address)
         try:
-            with StopHandler().listen():  # also where a background shell made the process ignore SIGINT
-                server.serve_forever()
+            output.print(f"Open {server.address} (Ctrl-C stops the server)", soft_wrap=True)
+            if browser:
+                stack.enter_context(open_page(server.address))
+            server.serve_forever()
         except KeyboardInterrupt:
             pass
-        finally:
+        with stop_handler.defer():  # the page is written, whatever comes; a second signal ends the waiting
             if session.is_applying:
                 notes.print("waiting until the corrections are applied")
             session.close()
@@ -218,9 +220,9 @@ def names(
     else:
         run = CorrectedRun.read(folder)
     for entry in run.entries():
-        output.print(f"{entry.cluster:>5}  {entry.name}  ({entry.size:,})", soft_wrap=True)
+        output.print(f"{entry.cluster:>5}  {clean_line(entry.name)}  ({entry.size:,})", soft_wrap=True)
         if entry.description:
-            output.print(f"       {entry.description}", soft_wrap=True)
+            output.print(f"       {clean_line(entry.description)}", soft_wrap=True)
 
 
 def _build_prompt_namer(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rstc.runtime.terminal_text import clean_line
+
 if TYPE_CHECKING:
     from rstc.results.summary import ClusterEntry
 
@@ -55,7 +57,7 @@ def info(
         run_lines, clusters = _describe_run(folder, show_all)
         lines |= run_lines
     for name, value in lines.items():
-        output.print(f"{name:<13} {value}", soft_wrap=True)
+        output.print(f"{name:<13} {clean_line(str(value))}", soft_wrap=True)
     if clusters:
         print_clusters(clusters, folder, show_all)
 
@@ -65,6 +67,7 @@ def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[Cl
     from rstc.cli.display import format_levels, format_n_clusters, format_seconds
     from rstc.cli.messages import format_messages
     from rstc.io.columns import format_text_column
+    from rstc.language.names import describe_languages
     from rstc.results.corrected_run import CorrectedRun
     from rstc.results.run_folder import is_unfinished, read_summary
 
@@ -73,6 +76,8 @@ def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[Cl
     source = summary.input
     sheet = "" if source.sheet is None else f", sheet {source.sheet!r}"
     lines = {"input": f"{source.file}{sheet}, {format_text_column(source.text_column)}"}
+    if summary.languages:
+        lines["languages"] = describe_languages(summary.languages)
     if run is None:
         lines["map, page"] = f"missing, because the run was interrupted: `rstc report {folder}` makes them"
     if summary.reliability:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rstc.runtime.terminal_text import clean_line
+
 if TYPE_CHECKING:
     from rstc.results.messages import Message
 
@@ -14,14 +16,16 @@ MAX_MESSAGES = 3  # after the result of a command; `rstc info` prints all of the
 
 
 def is_main_process() -> bool:
-    """Tell whether this process has rank 0, as torchrun numbers the processes that it starts."""
-    return os.environ.get("RANK", "0") == "0"
+    """Tell whether this process has rank 0, as torchrun numbers the processes that it starts, or is on its own."""
+    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    is_one_of_several = "TORCHELASTIC_RUN_ID" in os.environ and rank.isdecimal() and size.isdecimal()
+    return not is_one_of_several or int(rank) == 0
 
 
 def print_message(line: str) -> None:
     """Write one line to standard error."""
     if is_main_process():
-        sys.stderr.write(line.replace("\n", " ") + "\n")
+        sys.stderr.write(clean_line(line) + "\n")
 
 
 def format_messages(messages: Sequence[Message], limit: int | None = None) -> list[str]:

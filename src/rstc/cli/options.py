@@ -34,6 +34,15 @@ Encoding = Annotated[
 Device = Annotated[
     str, typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps; auto uses a GPU if there is one.")
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row of a CSV, TSV or Excel file holds the names of the columns; by default it does, "
+        "and a file whose first row looks like data is refused.",
+        show_default=False,
+    ),
+]
 GuardFormulas = Annotated[
     bool,
     typer.Option(
@@ -48,7 +57,11 @@ def report_formula_guard(enabled: bool, format: str, console: Console) -> None:
     from rstc.io.csv_injection import SPREADSHEET_FORMATS
 
     if enabled and format in SPREADSHEET_FORMATS:
-        console.print("Cells that begin with = + - @ or an apostrophe were written with an apostrophe in front")
+        console.print(
+            "An apostrophe was put before = + - @ and apostrophes at the beginning of cells, and where a spreadsheet "
+            "may split a text",
+            soft_wrap=True,
+        )
     elif enabled and format == "xlsx":
         console.print("--guard-formulas has no effect on xlsx: texts are always written as texts")
     elif enabled:

@@ -13,6 +13,7 @@ from rstc.cli.options import (
     Encoding,
     Format,
     GuardFormulas,
+    Header,
     Sheet,
     TextColumn,
     report_formula_guard,
@@ -47,6 +48,7 @@ def predict(
     format: Format = None,
     sheet: Sheet = None,
     encoding: Encoding = "utf-8",
+    header: Header = None,
     device: Device = "auto",
     guard_formulas: GuardFormulas = False,
     engine: Annotated[
@@ -66,7 +68,8 @@ def predict(
     CSV. Messages go to standard error.
 
     Many files are written one by one under their own names and in their own formats, with rows in the same order.
-    Files that an earlier call completed are skipped, so the same command continues after an interruption.
+    Files that an earlier call completed are skipped, so the same command continues after an interruption; those whose
+    content, model or options are others now are written again.
 
     Examples:
 
@@ -92,7 +95,7 @@ def predict(
             raise InputError("--out - takes a single input file; many files need a folder")
         if format is not None:
             raise InputError("--format cannot be used with many files: the format follows from each file name")
-        _predict_many(folder, file, out, text_column, sheet, encoding, device, guard_formulas, engine, workers)
+        _predict_many(folder, file, out, text_column, sheet, encoding, header, device, guard_formulas, engine, workers)
         return
     warn_plain_text_input(file, format)
     with show_progress(file) as listener:
@@ -106,6 +109,7 @@ def predict(
             format=format,
             sheet=sheet,
             encoding=encoding,
+            header=header,
             device=device,
             guard_formulas=guard_formulas,
             listener=listener,
@@ -126,6 +130,7 @@ def _predict_many(
     text_column: list[str] | None,
     sheet: str | None,
     encoding: str,
+    header: bool | None,
     device: str,
     guard_formulas: bool,
     engine: str,
@@ -149,6 +154,7 @@ def _predict_many(
             text_column=text_column,
             sheet=sheet,
             encoding=encoding,
+            header=header,
             device=device,
             guard_formulas=guard_formulas,
             engine=ray,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rstc.cli.compare import Every, GroupColumns, TimeColumn, print_comparison_findings
-from rstc.cli.options import Encoding, Sheet
+from rstc.cli.options import Encoding, Header, Sheet
 from rstc.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def update(
     ] = None,
     sheet: Sheet = None,
     encoding: Encoding = "utf-8",
+    header: Header = None,
     accept: Annotated[
         str | None, typer.Option("--accept", metavar="1,3|all", help="Make clusters of these proposals.")
     ] = None,
@@ -68,11 +69,17 @@ def update(
             raise InputError("--again, --time and --by need a file with new rows")
         _decide(folder, _parse_ids("--accept", accept), _parse_ids("--decline", decline))
     else:
-        _add_rows(folder, file, sheet, encoding, again, comparisons)
+        _add_rows(folder, file, sheet, encoding, header, again, comparisons)
 
 
 def _add_rows(
-    folder: Path, file: str, sheet: str | None, encoding: str, again: bool, comparisons: ComparisonRequest | None
+    folder: Path,
+    file: str,
+    sheet: str | None,
+    encoding: str,
+    header: bool | None,
+    again: bool,
+    comparisons: ComparisonRequest | None,
 ) -> None:
     """Add the rows of a file to a run, and print what they change."""
     from rstc.cli.display import output, print_clusters, proposal_table, show_progress
@@ -82,7 +89,14 @@ def _add_rows(
         from rstc.results.proposals import OPEN, read_proposals
 
         summary = update_run(
-            folder, file, encoding=encoding, sheet=sheet, again=again, comparisons=comparisons, listener=listener
+            folder,
+            file,
+            encoding=encoding,
+            sheet=sheet,
+            header=header,
+            again=again,
+            comparisons=comparisons,
+            listener=listener,
         )
     if summary is None:
         output.print(

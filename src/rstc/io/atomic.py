@@ -19,13 +19,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rstc.errors import InputError
+from rstc.errors import InputError, find_system_error
 from rstc.io.durability import flush_file, flush_folder, flush_tree, make_folder
 from rstc.io.locks import lock
 
 MAX_SETTINGS_BYTES = 2**20  # of a JSON file that holds settings
 
 _PROCESS = secrets.token_hex(4)  # a process number is not unique: in a container it is always the same
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")  # as a path has it: s3://bucket becomes s3:/bucket
 _NEW, _OLD = "tmp", "old"  # endings of temporary names
 _TEMPORARY_NAME = re.compile(
     r"\.(?P<name>.+)\.(?:[0-9a-f]{8}|[0-9a-f]{6}-\d+)\.(?P<ending>tmp|old)"
@@ -43,6 +44,9 @@ def sha256(path: Path) -> str:
 
 def check_writable(path: Path) -> None:
     """Raise an error if a path cannot be written, before the work whose result would be lost."""
+    if match := _ADDRESS.match(str(path)):
+        raise InputError(f"{path} is an address ({match[0]}), but only `rstc predict` writes to one; give a local path")
+    _check_replaceable(path)
     parent = path.absolute().parent
     while not parent.exists():
         parent = parent.parent
@@ -51,6 +55,12 @@ def check_writable(path: Path) -> None:
             pass
     except OSError as problem:
         raise InputError(f"{path} cannot be written: {parent} is not a folder that can be written to") from problem
+
+
+def _check_replaceable(path: Path) -> None:
+    """Raise an error for a device, a pipe or a socket, which a file would take the place of."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(f"{path} cannot be written: it is not a regular file; for standard output give -")
 
 
 @contextmanager
@@ -73,14 +83,16 @@ def replace_file(path: Path) -> Iterator[Path]:
         If the file cannot be written.
     """
     path = path.resolve()
+    _check_replaceable(path)
     temporary = _temporary_path(path, _NEW)
     try:
         yield temporary
         flush_file(temporary)
         os.replace(temporary, path)
         flush_folder(path.parent)
-    except OSError as problem:
-        raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
+    except Exception as problem:
+        _raise_as_input_error(path, problem)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -118,8 +130,9 @@ def replace_folder(path: Path, durable: bool = True) -> Iterator[Path]:
         new.rename(path)
         if durable:
             flush_folder(path.parent)
-    except OSError as problem:
-        raise InputError(f"{path} cannot be written: {problem.strerror or problem}") from problem
+    except Exception as problem:
+        _raise_as_input_error(path, problem)
+        raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
         if old.exists() and not path.exists():
@@ -210,6 +223,13 @@ def read_json(path: Path, max_bytes: int = MAX_SETTINGS_BYTES) -> Any:
         return json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as problem:
         raise InputError(f"{path} is not JSON") from problem
+
+
+def _raise_as_input_error(path: Path, problem: Exception) -> None:
+    """Raise an InputError for an error of the file system, also in the words of a library; else do nothing."""
+    system_error = None if isinstance(problem, InputError) else find_system_error(problem)
+    if isinstance(system_error, OSError):
+        raise InputError(f"{path} cannot be written: {system_error.strerror or system_error}") from problem
 
 
 def _temporary_path(path: Path, ending: str) -> Path:

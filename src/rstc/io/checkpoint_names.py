@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rstc.errors import InputError
+from rstc.io.plain_folder import check_plain_folder
 
 CHECKPOINT_SUFFIX = ".checkpoint"
 
@@ -31,6 +32,7 @@ def check_only_checkpoints(folder: Path) -> None:
     """Refuse a folder that holds anything but checkpoints, because checkpoints of earlier runs are removed there."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is not a folder")
+    check_plain_folder(folder)
     others = [path.name for path in folder.glob("*") if CHECKPOINT_SUFFIX not in path.name]
     if others:
         raise InputError(f"{folder} holds more than checkpoints ({others[0]}); choose another folder for them")

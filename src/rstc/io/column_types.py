@@ -174,11 +174,14 @@ def _to_cell(value: Any) -> str:
 
 def _list_distinct(column: pd.Series[Any]) -> tuple[NDArray[np.int64], list[str]]:
     """Return the code of each row's value, -1 where it is empty, and the distinct values as strings."""
-    raw_codes, values = pd.factorize(column)
+    # Not by pandas.factorize alone: it takes strings that are equal up to a NUL byte for the same.
+    is_string = pd.api.types.is_object_dtype(column.dtype)
+    raw_codes, values = (np.arange(len(column)), column) if is_string else pd.factorize(column)
+    code_of: dict[str, int] = {}
     cells = _to_cells(pd.Series(values, dtype=object))
-    cell_codes, distinct = pd.factorize(np.array([cell or None for cell in cells], dtype=object))
-    codes = np.append(cell_codes, -1)[raw_codes]
-    return codes.astype(np.int64), [str(cell) for cell in distinct]
+    cell_codes = [code_of.setdefault(cell, len(code_of)) if cell else -1 for cell in cells]
+    codes = np.append(np.array(cell_codes, dtype=np.int64), -1)[raw_codes]
+    return codes, list(code_of)
 
 
 def _are_dates_as_numbers(cells: Sequence[str], numbers: NDArray[np.float64], name: str) -> bool:

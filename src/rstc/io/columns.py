@@ -25,13 +25,22 @@ _SAMPLE_ROWS = 1000  # of a column that are inspected to decide what it holds
 def clean_text(value: Any) -> str | None:
     """Return a cell as a text, or None if it holds none: a missing value, an empty string or white space.
 
-    Lone surrogates become question marks; nothing else of a text is changed.
+    Bytes are decoded as UTF-8, and lone surrogates become question marks; nothing else of a text is changed.
 
     >>> clean_text("late again "), clean_text(" "), clean_text(None), clean_text(float("nan")), clean_text(404)
     ('late again ', None, None, None, '404')
+    >>> clean_text("zu spät".encode())
+    'zu spät'
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If bytes are not UTF-8.
     """
     if value is None or value is pd.NA or (isinstance(value, float) and value != value):
         return None
+    if isinstance(value, bytes):
+        value = value.decode("utf-8")
     text = replace_surrogates(value if isinstance(value, str) else str(value))
     return text if text.strip() else None
 
@@ -150,7 +159,12 @@ def extract_texts(table: pd.DataFrame, column: TextColumn) -> list[str | None]:
         return ["\n".join(part for part in row if part is not None) or None for row in parts]
     if column not in table.columns:
         return [None] * len(table)
-    return [clean_text(value) for value in table[column].astype(object)]
+    try:
+        return [clean_text(value) for value in table[column].astype(object)]
+    except UnicodeDecodeError as problem:
+        raise InputError(
+            f"column {column!r} holds bytes that are not UTF-8 text, such as {problem.object[:20]!r}"
+        ) from None
 
 
 def to_text_list(X: Any) -> list[str | None]:
@@ -181,8 +195,8 @@ def to_text_list(X: Any) -> list[str | None]:
         raise InputError(f"texts must be one-dimensional, got an array of shape {X.shape}")
     texts = []
     for i, value in enumerate(X):
-        text = clean_text(value)
-        if text is not None and not isinstance(value, str):
+        text = None if isinstance(value, bytes) else clean_text(value)
+        if not isinstance(value, str) and (text is not None or isinstance(value, bytes)):
             raise InputError(f"texts must be strings, but text {i} is {value!r}")
         texts.append(text)
     return texts
@@ -327,7 +341,10 @@ def _find_text_column_of(X: pd.DataFrame) -> str:
 
 def _holds_words(column: pd.Series[Any]) -> bool:
     """Return whether most values have a letter and some a space, which the names of categories do not."""
-    values = [text for text in map(clean_text, column.head(_SAMPLE_ROWS).astype(object)) if text]
+    try:
+        values = [text for text in map(clean_text, column.head(_SAMPLE_ROWS).astype(object)) if text]
+    except UnicodeDecodeError:  # images and the like
+        return False
     with_letters = [text for text in values if any(character.isalpha() for character in text)]
     phrases = [text for text in with_letters if any(character.isspace() for character in text.strip())]
     if not phrases:  # scripts without spaces between words: a phrase has more characters than a code

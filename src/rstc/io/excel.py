@@ -26,6 +26,7 @@ import pandas as pd
 
 from rstc.errors import InputError, first_line
 from rstc.io.columns import replace_surrogates
+from rstc.io.headers import SAMPLE_ROWS, check_header
 from rstc.io.readers import ReadOptions, check_column_names
 from rstc.io.remote import open_file
 from rstc.io.text_files import STANDARD_INPUT, source_name
@@ -40,6 +41,7 @@ MAX_SHEET_BYTES = 2**31  # that a sheet, which is read row by row, may unpack to
 MAX_PART_BYTES = 2**29  # that another part, such as the texts of all sheets, may unpack to
 MAX_UNPACKED_RATIO = 500
 MIN_CHECKED_BYTES = 2**26  # of an unpacked part, from which on the ratio is checked
+MIN_SHARED_CHARACTERS = 2**28  # of all cells of a sheet, from which on the ratio is checked
 
 _ESCAPE = re.compile("_x([0-9A-Fa-f]{4})_")  # how a workbook writes characters that XML cannot hold
 _CONTROL = "\x00-\x08\x0b-\x1f\ufffe\uffff"
@@ -64,7 +66,7 @@ def read_excel(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.
     try:
         with _open_archive(path) as file:
             _check_archive(file, name)
-            yield from _iter_sheet(file, name, options.sheet, chunk_rows)
+            yield from _iter_sheet(file, name, options, chunk_rows)
     except (InputError, OSError, MemoryError):
         raise
     except zipfile.BadZipFile as problem:
@@ -96,16 +98,23 @@ def _check_archive(file: IO[bytes], name: str) -> None:
     file.seek(0)
 
 
-def _iter_sheet(file: IO[bytes], name: str, sheet: str | None, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def _iter_sheet(file: IO[bytes], name: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
     """Yield the rows of a sheet of an open workbook; blank rows at the end are left out."""
     import openpyxl
 
     workbook = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-    worksheet = _find_sheet(workbook, name, sheet)
+    worksheet = _find_sheet(workbook, name, options.sheet)
     worksheet.reset_dimensions()  # they are what the file says of itself, which may be a million empty columns
     columns: list[str] = []
     rows: list[list[Any]] = []
-    n_blank = n_written = 0
+
+    def make_chunk() -> pd.DataFrame:
+        if options.header is None and not n_written:
+            check_header(name, columns, rows[:SAMPLE_ROWS])
+        return pd.DataFrame(rows, columns=columns, dtype=object)
+
+    n_blank = n_written = n_characters = 0
+    max_characters = max(MIN_SHARED_CHARACTERS, MAX_UNPACKED_RATIO * file.seek(0, os.SEEK_END))
     for number, cells in enumerate(worksheet.iter_rows(), start=1):
         if number > MAX_ROWS:
             raise InputError(f"{name} has more than {MAX_ROWS:,} rows in a sheet")
@@ -116,22 +125,28 @@ def _iter_sheet(file: IO[bytes], name: str, sheet: str | None, chunk_rows: int) 
             n_blank += bool(columns)
             continue
         if not columns:
-            columns = _name_columns(values)
-            check_column_names(name, columns)
-            continue
+            columns = _name_columns([None] * len(values) if options.header is False else values)
+            check_column_names(name, columns, hint_header=options.header is None)
+            if options.header is not False:
+                continue
         if len(values) > len(columns):
             cell = openpyxl.utils.get_column_letter(len(values)) + str(number)
             raise InputError(f"cell {cell} of {name} holds a value, but its column has no name in the header row")
+        n_characters += sum(len(value) for value in values if isinstance(value, str))
+        if n_characters > max_characters:  # a text is stored once, whatever number of cells it is in
+            raise InputError(
+                f"{name} unpacks to more than {MAX_UNPACKED_RATIO} times its size in sheet {worksheet.title!r}"
+            )
         rows += [[None] * len(columns) for _ in range(n_blank)]
         n_blank = 0
         rows.append(values + [None] * (len(columns) - len(values)))
         if len(rows) >= chunk_rows:
-            yield pd.DataFrame(rows, columns=columns, dtype=object)
+            yield make_chunk()
             rows, n_written = [], n_written + len(rows)
     if not columns:
         raise InputError(f"sheet {worksheet.title!r} of {name} is empty")
     if rows or not n_written:
-        yield pd.DataFrame(rows, columns=columns, dtype=object)
+        yield make_chunk()
 
 
 def _find_sheet(workbook: Any, name: str, requested: str | None) -> Any:

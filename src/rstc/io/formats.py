@@ -25,15 +25,19 @@ import pandas as pd
 import pyarrow as pa
 
 from rstc.errors import InputError, first_line
-from rstc.io import excel, readers, writers
+from rstc.io import excel, parquet, readers, writers
 from rstc.io.atomic import check_writable, lock_output, replace_file
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, escape_formulas
 from rstc.io.readers import ReadOptions
-from rstc.io.remote import is_file
+from rstc.io.remote import hide_secrets, is_file, is_url
 from rstc.io.text_files import DEFAULT_ENCODING, STANDARD_INPUT, is_default_encoding, source_name
 from rstc.io.writers import WriteTable
+from rstc.runtime.memory import GB, free_memory
+from rstc.runtime.terminal_text import CleanWriter
 
 CHUNK_ROWS = 10_000
+MIN_FREE_BYTES = 2**26  # that reading leaves
+BYTES_PER_CELL = 8  # of a reference to its value
 STANDARD_OUTPUT = "-"
 
 
@@ -72,7 +76,7 @@ _TEXT_FORMATS = {
 }
 FORMATS = {
     **_TEXT_FORMATS,
-    "parquet": Format((".parquet", ".pq"), readers.read_parquet, writers.open_parquet_writer, is_text=False),
+    "parquet": Format((".parquet", ".pq"), parquet.read_parquet, writers.open_parquet_writer, is_text=False),
     "xlsx": Format((".xlsx",), excel.read_excel, excel.open_excel_writer, is_text=False),
     **{
         f"{name}.gz": replace(
@@ -84,6 +88,7 @@ FORMATS = {
         for name, format in _TEXT_FORMATS.items()
     },
 }
+FORMATS_WITH_HEADER = ("csv", "tsv", "xlsx")  # whose first row can be data
 SUFFIXES = {name: format.suffixes[0] for name, format in FORMATS.items()}
 _FORMAT_BY_SUFFIX = {suffix: name for name, format in FORMATS.items() for suffix in format.suffixes}
 
@@ -114,13 +119,16 @@ def detect_format(path: str, requested: str | None = None) -> str:
         return requested
     if path == STANDARD_INPUT:
         return "txt"
+    if not path:
+        raise InputError("the name of a file is empty")
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder, not a file")
     suffix = _suffix(path)
     if suffix not in _FORMAT_BY_SUFFIX:
         known = ", ".join(suffix for suffix in _FORMAT_BY_SUFFIX if not suffix.endswith(".gz"))
         raise InputError(
-            f"cannot tell the format of {path} from its suffix; known suffixes are {known}, those of text also with .gz"
+            f"cannot tell the format of {source_name(path)} from its suffix; known suffixes are {known}, those of text "
+            "also with .gz"
         )
     return _FORMAT_BY_SUFFIX[suffix]
 
@@ -146,7 +154,13 @@ def _suffix(path: str) -> str:
     return "".join(suffixes) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
 
 
-def read_table(path: str, format: str, encoding: str = DEFAULT_ENCODING, sheet: str | None = None) -> pd.DataFrame:
+def read_table(
+    path: str,
+    format: str,
+    encoding: str = DEFAULT_ENCODING,
+    sheet: str | None = None,
+    header: bool | None = True,
+) -> pd.DataFrame:
     """Read a whole file into a table.
 
     Parameters
@@ -159,16 +173,37 @@ def read_table(path: str, format: str, encoding: str = DEFAULT_ENCODING, sheet: 
         Encoding of a text file.
     sheet : str, optional
         The sheet of a workbook, by its name or its number from 1; by default the first one.
+    header : bool or None, default=True
+        Whether the first row of a CSV file or a sheet holds the names of the columns. None: it does, but it is refused
+        if it looks like data, with a warning where that is not sure.
 
     Raises
     ------
     InputError
-        If the file cannot be read or holds no rows.
+        If the file cannot be read, does not fit into memory or holds no rows.
     """
-    chunks = list(iter_tables(path, format, encoding, sheet=sheet))
-    if not chunks or not sum(map(len, chunks)):
+    chunks: list[pd.DataFrame] = []
+    columns: dict[str, None] = {}
+    n_rows = 0
+    for chunk in iter_tables(path, format, encoding, sheet=sheet, header=header):
+        n_rows += len(chunk)
+        columns.update(dict.fromkeys(chunk.columns))  # of JSON lines, each chunk may have others
+        _check_fits_into_memory(path, n_rows, len(columns))
+        chunks.append(chunk)
+    if not n_rows:
         raise InputError(f"{source_name(path)} holds no rows")
+    readers.check_column_names(path, list(columns))
     return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
+
+
+def _check_fits_into_memory(path: str, n_rows: int, n_columns: int) -> None:
+    """Raise an error if little memory is left, or less than references to the cells take."""
+    free = free_memory()
+    if free is not None and free < max(MIN_FREE_BYTES, n_rows * n_columns * BYTES_PER_CELL):
+        raise InputError(
+            f"{source_name(path)} does not fit into memory: {free / GB:.1f} GB are free after {n_rows:,} rows; cluster "
+            "a part of them and label the rest with `rstc predict`, which streams"
+        )
 
 
 def iter_tables(
@@ -177,12 +212,13 @@ def iter_tables(
     encoding: str = DEFAULT_ENCODING,
     chunk_rows: int = CHUNK_ROWS,
     sheet: str | None = None,
+    header: bool | None = True,
 ) -> Iterator[pd.DataFrame]:
     """Read a file in chunks.
 
     Parameters
     ----------
-    path, format, encoding, sheet
+    path, format, encoding, sheet, header
         As in `read_table`.
     chunk_rows : int, default=10_000
         Maximum number of rows of a chunk.
@@ -193,10 +229,14 @@ def iter_tables(
         The rows in order; one empty table with its columns where a file has columns but no rows.
     """
     if path != STANDARD_INPUT and not is_file(path):
-        raise InputError(f"there is no file {path}")
+        if not is_url(path) and Path(path).exists():
+            raise InputError(f"{path} is not a regular file; pipe it in and give - for standard input")
+        raise InputError(f"there is no file {source_name(path)}")
     if sheet is not None and format != "xlsx":
         raise InputError(f"--sheet={sheet} is for Excel workbooks (xlsx), but {source_name(path)} is {format}")
-    options = ReadOptions(encoding, FORMATS[format].is_gzip, sheet)
+    if header is False and format.removesuffix(".gz") not in FORMATS_WITH_HEADER:
+        raise InputError(f"--no-header is for CSV, TSV and Excel files, but {source_name(path)} is {format}")
+    options = ReadOptions(encoding, FORMATS[format].is_gzip, sheet, header)
     try:
         yield from FORMATS[format].read(path, options, chunk_rows)
     except UnicodeDecodeError as problem:
@@ -209,6 +249,13 @@ def iter_tables(
         raise InputError(f"{source_name(path)} cannot be read as {format}: {first_line(problem)}") from problem
     except OSError as problem:
         raise InputError(f"{source_name(path)} cannot be read: {problem.strerror or problem}") from problem
+    except (InputError, MemoryError):
+        raise
+    except Exception as problem:
+        if not is_url(path):
+            raise
+        # each file system has errors of its own
+        raise InputError(f"{source_name(path)} cannot be read: {hide_secrets(first_line(problem))}") from problem
 
 
 def _explain_encoding(problem: UnicodeDecodeError, encoding: str) -> str:
@@ -264,7 +311,8 @@ def _guard(write: WriteTable, format: str, guard_formulas: bool) -> WriteTable:
 @contextmanager
 def _open_standard_output() -> Iterator[io.TextIOWrapper]:
     """Yield standard output as UTF-8 text with line feeds, whatever the terminal uses."""
-    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
+    wrapper = CleanWriter if sys.stdout.isatty() else io.TextIOWrapper
+    stream = wrapper(sys.stdout.buffer, encoding="utf-8", newline="")
     try:
         yield stream
     except OSError as problem:

@@ -1,35 +1,33 @@
 """Readers of tables, one per file format: ``read(path, options, chunk_rows)`` yields tables.
 
-`rstc.io.formats.iter_tables` chooses one; that of workbooks is in excel.py. Files are not trusted: one that is damaged,
-or that would unpack to more than the memory of a machine, raises an InputError.
+`rstc.io.formats.iter_tables` chooses one; those of Parquet files and of workbooks are in parquet.py and excel.py. Files
+are not trusted: one that is damaged, or that would unpack to more than the memory of a machine, raises an InputError.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import itertools
 import json
+import math
 import re
-import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from rstc.errors import InputError, first_line
+from rstc.errors import FileWarning, InputError, first_line
 from rstc.io.columns import TEXT_COLUMN, replace_surrogates
-from rstc.io.remote import is_url, open_file
-from rstc.io.text_files import DEFAULT_ENCODING, STANDARD_INPUT, open_text_source, source_name
+from rstc.io.headers import SAMPLE_ROWS, check_header, name_columns
+from rstc.io.text_files import DEFAULT_ENCODING, open_text_source, source_name, strip_line_end
 
 MAX_COLUMNS = 10_000
-MAX_CHUNK_BYTES = 2**31  # that a text column of one chunk may unpack to
+MAX_CHUNK_BYTES = 2**31  # that a chunk may unpack to
+
+_CARRIAGE_RETURN = "\udc0d"  # stands for one inside a cell, which the csv module takes only in quotes; no text has it
 
 csv.field_size_limit(2**31 - 1)  # a cell may hold a long text; the module's default is 131,072 characters
 
@@ -46,11 +44,15 @@ class ReadOptions:
         Whether a text file is compressed by gzip.
     sheet : str or None
         The sheet of a workbook, by its name or its number from 1; None for the first one.
+    header : bool or None
+        Whether the first row of a CSV file or a sheet holds the names of the columns. None: it does, but it is refused
+        if it looks like data.
     """
 
     encoding: str = DEFAULT_ENCODING
     is_gzip: bool = False
     sheet: str | None = None
+    header: bool | None = True
 
 
 def read_csv(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
@@ -59,41 +61,66 @@ def read_csv(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.Da
         header = file.readline()
         # Spreadsheets write semicolons where the comma is the decimal sign.
         separator = max(",;\t", key=header.count)
-        yield from _read_separated(path, itertools.chain([header], file), separator, chunk_rows)
+        lines = itertools.chain([header], file)
+        yield from _read_separated(path, lines, separator, options.header, chunk_rows)
 
 
 def read_tsv(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
     """Yield the rows of a file with tabs between the cells, which stay strings."""
     with open_text_source(path, options.encoding, options.is_gzip) as file:
-        yield from _read_separated(path, file, "\t", chunk_rows)
+        yield from _read_separated(path, file, "\t", options.header, chunk_rows)
 
 
-def _read_separated(path: str, lines: Iterable[str], separator: str, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def _read_separated(
+    path: str, lines: Iterable[str], separator: str, header: bool | None, chunk_rows: int
+) -> Iterator[pd.DataFrame]:
     """Yield the rows of lines of separated values; short rows are filled up with empty cells."""
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    columns = next(reader, None)
+    reader = csv.reader(map(_mark_carriage_returns, lines), delimiter=separator, strict=True)
+    records = _iter_csv_rows(path, reader)
+    columns = next(records, None)
     if not columns:
         raise InputError(f"{source_name(path)} is empty")
-    check_column_names(path, columns)
+    if header is False:
+        records = itertools.chain([columns], records)
+        columns = name_columns(len(columns))
+    check_column_names(path, columns, hint_header=header is None)
     rows: list[list[str]] = []
-    is_empty = True
-    for cells in _iter_csv_rows(path, reader):
+    n_chunks = 0
+
+    def make_chunk() -> pd.DataFrame:
+        if header is None and n_chunks == 0:
+            check_header(source_name(path), columns, rows[:SAMPLE_ROWS])
+        return pd.DataFrame(rows, columns=columns, dtype=object)
+
+    for cells in records:
         if len(cells) > len(columns):
             line = f"line {reader.line_num} of {source_name(path)}"
             raise InputError(f"{line} has {len(cells)} cells, but there are {len(columns)} columns")
         if cells or len(columns) == 1:  # in a single column an empty line is a row without a text
             rows.append(cells + [""] * (len(columns) - len(cells)))
         if len(rows) == chunk_rows:
-            yield pd.DataFrame(rows, columns=columns, dtype=object)
-            rows, is_empty = [], False
-    if rows or is_empty:
-        yield pd.DataFrame(rows, columns=columns, dtype=object)
+            yield make_chunk()
+            rows, n_chunks = [], n_chunks + 1
+    if rows or not n_chunks:
+        yield make_chunk()
+
+
+def _mark_carriage_returns(line: str) -> str:
+    """Return a line with another character for the carriage returns that do not end it."""
+    if "\r" not in line:
+        return line
+    content = strip_line_end(line)
+    return content.replace("\r", _CARRIAGE_RETURN) + line[len(content) :]
 
 
 def _iter_csv_rows(path: str, reader: Any) -> Iterator[list[str]]:
     """Yield the rows of a csv.reader; an error names the line."""
     try:
-        yield from reader
+        for cells in reader:
+            if any(_CARRIAGE_RETURN in cell for cell in cells):
+                yield [cell.replace(_CARRIAGE_RETURN, "\r") for cell in cells]
+            else:
+                yield cells
     except csv.Error as problem:
         line = f"line {reader.line_num} of {source_name(path)}"
         raise InputError(f"{line} cannot be read as csv, check its quotes: {problem}") from problem
@@ -103,14 +130,62 @@ def read_json_lines(path: str, options: ReadOptions, chunk_rows: int) -> Iterato
     """Yield the objects of a file with one JSON object per line; values keep their types."""
     with open_text_source(path, options.encoding, options.is_gzip) as file:
         records: list[dict[str, Any]] = []
+        not_finite = _NotFinite()
+        decoder = json.JSONDecoder(
+            object_pairs_hook=_make_object, parse_float=not_finite.parse_float, parse_constant=not_finite.record
+        )
         for number, line in enumerate(file, start=1):
             if line.strip():
-                records.append(_parse_record(path, number, line))
+                not_finite.line = number
+                records.append(_parse_record(path, decoder, line, number))
             if len(records) == chunk_rows:
                 yield _make_table(path, records)
                 records = []
+        not_finite.warn(path)
         if records:
             yield _make_table(path, records)
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; of a key that occurs twice, one value would be lost."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        key = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"an object has the key {key!r} more than once")
+    return made
+
+
+class _NotFinite:
+    """Reads numbers that JSON does not have as missing values, and remembers where the first one was."""
+
+    def __init__(self) -> None:
+        self.line: int | None = None
+        self._first: tuple[int | None, str] | None = None
+        self._count = 0
+
+    def record(self, name: str) -> None:
+        """Record a number that is not finite, which is read as None."""
+        self._first, self._count = self._first or (self.line, name), self._count + 1
+
+    def parse_float(self, text: str) -> float | None:
+        """Return a number; one that is too large would become infinite."""
+        number = float(text)
+        if math.isfinite(number):
+            return number
+        self.record(text[:20])
+        return None
+
+    def warn(self, path: str) -> None:
+        """Warn if there was such a number."""
+        if self._first is None:
+            return
+        line, name = self._first
+        where = f"line {line} of {source_name(path)}" if line else source_name(path)
+        more = f", as are {self._count - 1:,} more such values" if self._count > 1 else ""
+        warnings.warn(
+            FileWarning(f"{where} holds {name}, which is not a number of JSON and is read as missing{more}"),
+            stacklevel=2,
+        )
 
 
 def read_json(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
@@ -119,10 +194,17 @@ def read_json(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.D
         content = file.read(MAX_CHUNK_BYTES + 1)
     if len(content) > MAX_CHUNK_BYTES:
         raise InputError(f"{source_name(path)} is too long for a JSON array; write JSON lines (.jsonl) instead")
+    not_finite = _NotFinite()
     try:
-        items = json.loads(content)
+        items = json.loads(
+            content,
+            object_pairs_hook=_make_object,
+            parse_float=not_finite.parse_float,
+            parse_constant=not_finite.record,
+        )
     except (ValueError, RecursionError) as problem:
         raise InputError(f"{source_name(path)} is not JSON: {first_line(problem)}{_hint_lines(content)}") from problem
+    not_finite.warn(path)
     if not isinstance(items, list):
         raise InputError(f"{source_name(path)} holds {_describe_json(items)}, not an array of objects or of texts")
     if re.search(r"\\u[dD]", content):
@@ -174,10 +256,10 @@ def _make_table(path: str, records: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(records, dtype=object)
 
 
-def _parse_record(path: str, number: int, line: str) -> dict[str, Any]:
+def _parse_record(path: str, decoder: json.JSONDecoder, line: str, number: int) -> dict[str, Any]:
     """Parse a line that holds a JSON object."""
     try:
-        record = json.loads(line)
+        record = decoder.decode(line)
     except (ValueError, RecursionError) as problem:  # a number of thousands of digits is a ValueError, too
         raise InputError(f"line {number} of {source_name(path)} is not JSON: {first_line(problem)}") from problem
     if not isinstance(record, dict):
@@ -198,58 +280,12 @@ def _clean_json(value: Any) -> Any:
     return value
 
 
-def read_parquet(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a Parquet file; columns keep their types, and no option is used."""
-    with _open_parquet(path) as source, pq.ParquetFile(source) as file:
-        schema = file.schema_arrow
-        check_column_names(path, schema.names)
-        if not file.metadata.num_rows:
-            yield _to_pandas(schema.empty_table())
-            return
-        # A few bytes of a file can stand for a long text in every row. Read as a dictionary, a column can be measured
-        # before it is unpacked.
-        texts = [field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_binary(field.type)]
-        with pq.ParquetFile(source, read_dictionary=texts) if texts else file as encoded:
-            for batch in encoded.iter_batches(batch_size=chunk_rows):
-                yield _to_pandas(_decode_dictionaries(path, batch, schema))
-
-
-def _decode_dictionaries(path: str, batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """Return a batch with its texts written out, unless they would be larger than `MAX_CHUNK_BYTES`."""
-    columns = []
-    for column, field in zip(batch.columns, schema, strict=True):
-        if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(field.type):
-            lengths = pc.binary_length(column.dictionary).take(column.indices)
-            size = pc.sum(lengths.cast(pa.int64())).as_py() or 0
-            if size > MAX_CHUNK_BYTES:
-                rows = f"{len(column):,} rows of column {field.name!r}"
-                raise InputError(f"{source_name(path)} unpacks to {size / 1e9:.1f} GB in {rows}")
-            column = column.dictionary_decode().cast(field.type)
-        column.validate(full=True)  # bytes of a damaged file may be no text
-        columns.append(column)
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _to_pandas(table: pa.Table) -> pd.DataFrame:
-    """Return an arrow table with its types kept."""
-    # The metadata of pandas in the file would turn a column into an index, which is lost when the table is written.
-    frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-    return frame
-
-
-def _open_parquet(path: str) -> AbstractContextManager[Any]:
-    """Return a source that pyarrow reads from."""
-    if path == STANDARD_INPUT:
-        return io.BytesIO(sys.stdin.buffer.read())
-    return open_file(path, "rb") if is_url(path) else nullcontext(path)
-
-
 def read_plain_text(path: str, options: ReadOptions, chunk_rows: int) -> Iterator[pd.DataFrame]:
     """Yield the lines of a file, a text each."""
-    with open_text_source(path, options.encoding, options.is_gzip, newline=None) as file:
+    with open_text_source(path, options.encoding, options.is_gzip) as file:
         lines: list[str] = []
         for line in file:
-            lines.append(line.removesuffix("\n"))
+            lines.append(strip_line_end(line))
             if len(lines) == chunk_rows:
                 yield pd.DataFrame({TEXT_COLUMN: lines}, dtype=object)
                 lines = []
@@ -257,10 +293,13 @@ def read_plain_text(path: str, options: ReadOptions, chunk_rows: int) -> Iterato
             yield pd.DataFrame({TEXT_COLUMN: lines}, dtype=object)
 
 
-def check_column_names(path: str, names: Sequence[str]) -> None:
-    """Raise an error if there are too many columns, or two of the same name."""
+def check_column_names(path: str, names: Sequence[str], hint_header: bool = False) -> None:
+    """Raise an error if there are too many columns, or two of the same name, as data in place of a header may have."""
     if len(names) > MAX_COLUMNS:
         raise InputError(f"{source_name(path)} has {len(names):,} columns; at most {MAX_COLUMNS:,} are read")
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
-        raise InputError(f"{source_name(path)} has more than one column called {duplicates[0]!r}; rename them first")
+        advice = "; or give --no-header, if the first row holds no names" if hint_header else ""
+        raise InputError(
+            f"{source_name(path)} has more than one column called {duplicates[0]!r}; rename them first{advice}"
+        )

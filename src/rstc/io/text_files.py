@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from rstc.errors import InputError
-from rstc.io.remote import open_file
+from rstc.io.remote import hide_secrets, open_file
 
 STANDARD_INPUT = "-"
 DEFAULT_ENCODING = "utf-8"
@@ -35,8 +35,8 @@ _CODEC_OF_MARK = {  # the longer marks first: that of UTF-32 begins as that of U
 
 
 def source_name(path: str) -> str:
-    """Return how messages name a path: "standard input" for "-"."""
-    return "standard input" if path == STANDARD_INPUT else path
+    """Return how messages name a path: "standard input" for "-", and a URL without what is secret in it."""
+    return "standard input" if path == STANDARD_INPUT else hide_secrets(path)
 
 
 def is_default_encoding(encoding: str) -> bool:
@@ -44,8 +44,11 @@ def is_default_encoding(encoding: str) -> bool:
     return encoding.lower().replace("-", "").replace("_", "") == "utf8"
 
 
-def open_text_source(path: str, encoding: str, is_gzip: bool = False, newline: str | None = "") -> IO[str]:
+def open_text_source(path: str, encoding: str, is_gzip: bool = False) -> IO[str]:
     """Open a file, a URL or standard input as text, without its byte order mark.
+
+    Lines keep their ends. Where lines end with line feeds, a lone carriage return is a character as any other; where
+    there are more carriage returns than line feeds, it ends a line, too.
 
     Parameters
     ----------
@@ -55,20 +58,24 @@ def open_text_source(path: str, encoding: str, is_gzip: bool = False, newline: s
         The encoding; a byte order mark takes precedence over UTF-8.
     is_gzip : bool, default=False
         Whether the file is compressed by gzip.
-    newline : str or None, default=""
-        As of `open`.
 
     Raises
     ------
     InputError
         If the encoding does not exist, or if the file is obviously something else than it is read as.
     """
+    if not encoding.strip() or "\0" in encoding:
+        raise InputError(f"there is no encoding {encoding!r}")
     file = sys.stdin.buffer if path == STANDARD_INPUT else open_file(path, "rb")
     raw: Any = _UnpackedFile(file, source_name(path)) if is_gzip else file
     stream = io.BufferedReader(raw, BUFFER_BYTES)
     try:
-        codec = _detect_codec(stream.peek(_HEAD_BYTES)[:_HEAD_BYTES], encoding, source_name(path))
-        return io.TextIOWrapper(stream, encoding=codec, newline=newline)
+        head = stream.peek(_HEAD_BYTES)
+        codec = _detect_codec(head[:_HEAD_BYTES], encoding, source_name(path))
+        text = io.TextIOWrapper(stream, encoding=codec, newline="\n")
+        if _ends_lines_with_carriage_returns(head, codec):
+            text.reconfigure(newline="")
+        return text
     except LookupError:
         stream.close()
         raise InputError(f"there is no encoding {encoding!r}") from None
@@ -99,6 +106,21 @@ def _guess_utf_16(head: bytes) -> str | None:
     if n_pairs < 2 or 2 * max(zeros) < n_pairs or 10 * min(zeros) > n_pairs:
         return None
     return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
+
+
+def _ends_lines_with_carriage_returns(head: bytes, codec: str) -> bool:
+    r"""Return whether lone carriage returns end lines, by the beginning of a file.
+
+    >>> _ends_lines_with_carriage_returns(b"a\rb\r", "utf-8"), _ends_lines_with_carriage_returns(b"a\rb\n", "utf-8")
+    (True, False)
+    """
+    text = codecs.getincrementaldecoder(codec)("ignore").decode(head)
+    return text.count("\r") - text.count("\r\n") > text.count("\n")
+
+
+def strip_line_end(line: str) -> str:
+    """Return a line without its end."""
+    return line.removesuffix("\n").removesuffix("\r")
 
 
 class _CountedFile:

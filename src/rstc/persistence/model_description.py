@@ -13,6 +13,7 @@ from typing import Any
 from rstc.config import Config
 from rstc.errors import InputError, ModelVersionWarning, first_line
 from rstc.io.atomic import read_json
+from rstc.io.plain_folder import check_plain_folder
 from rstc.runtime import hub
 from rstc.runtime.environment import package_versions
 
@@ -85,6 +86,7 @@ def write_description(folder: Path, content: Mapping[str, Any]) -> None:
 def read_description(folder: Path) -> ModelDescription:
     """Read and check model.json, without opening the network."""
     path = folder / DESCRIPTION
+    check_plain_folder(folder, is_hub_snapshot=True)
     if not path.is_file():
         hint = (
             "" if folder.exists() or not hub.find_hub_name(str(folder)) else f"; a model on the hub is {hub.PREFIX}NAME"

@@ -20,6 +20,8 @@ from rstc.io.formats import (
     open_table_writer,
     read_table,
 )
+from rstc.language.detection import measure_languages
+from rstc.representation.encoder_choice import choose_encoder
 from rstc.representation.folder_checks import check_encoder_source
 from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, parse_view_specs
 from rstc.runtime.progress import Listener, Progress
@@ -87,7 +89,8 @@ def augment(
 
     def load() -> Encoder:
         with timing.stage("load"):
-            return load_encoder(encoder, config.pooling, config.max_tokens, torch_device)
+            source = choose_encoder(measure_languages(data.texts)).encoder if encoder is None else encoder
+            return load_encoder(source, config.pooling, config.max_tokens, torch_device)
 
     with timing.stage("views"):
         rng = np.random.default_rng(random_state)
@@ -104,6 +107,7 @@ def augment_file(
     text_column: str | Sequence[str] | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool | None = None,
     sheet: str | None = None,
     seed: int = 0,
     encoder: str | None = None,
@@ -125,12 +129,15 @@ def augment_file(
         it.
     format, encoding : str
         Format (by default by the name of the file) and encoding of the file that is read.
+    header : bool, optional
+        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
+        refused if it looks like data.
     sheet : str, optional
         The sheet of a workbook, by its name or its number from 1; by default the first one.
     seed : int
         Seed of the augmentation.
     encoder : str, optional
-        The Sentence-Transformers model that some views need; by default the bundled one.
+        The Sentence-Transformers model that some views need; by default as in clustering.
     device : str
         The device of the encoder.
     listener : callable, optional
@@ -150,7 +157,7 @@ def augment_file(
         raise InputError(f"{out} cannot hold columns; write csv, tsv, json, jsonl, parquet or xlsx")
     check_output(out, out_format)
     check_distinct_files(path, out)
-    table = read_table(path, in_format, encoding, sheet)
+    table = read_table(path, in_format, encoding, sheet, header)
     column = find_text_columns(table, to_text_column(text_column))
     for name in VIEW_COLUMNS:
         if name in table.columns:

@@ -73,6 +73,7 @@ def cluster_file(
     label_column: str | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool | None = None,
     sheet: str | None = None,
     preset: str = "default",
     settings: Mapping[str, Any] | None = None,
@@ -111,6 +112,9 @@ def cluster_file(
         A column of given classes, empty where a text has none; each class becomes a cluster of that name.
     format, encoding : str
         Format (by default by the name of the file) and encoding of the file.
+    header : bool, optional
+        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
+        refused if it looks like data.
     sheet : str, optional
         The sheet of a workbook, by its name or its number from 1; by default the first one.
     preset : str
@@ -162,6 +166,7 @@ def cluster_file(
             truth_column,
             label_column,
             sheet,
+            header,
         )
         validate_fit_input(
             run_input.texts,

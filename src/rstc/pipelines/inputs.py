@@ -87,6 +87,7 @@ def read_input(
     truth_column: str | None = None,
     label_column: str | None = None,
     sheet: str | None = None,
+    header: bool | None = None,
 ) -> RunInput:
     """Read a file, or the share of it that this process has.
 
@@ -108,6 +109,9 @@ def read_input(
         A column of given classes, empty where a text has none.
     sheet : str, optional
         The sheet of a workbook, by its name or its number from 1; by default the first one.
+    header : bool, optional
+        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
+        refused if it looks like data.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def read_input(
         return columns
 
     if processes.is_single:
-        table = read_table(path, format, encoding, sheet)
+        table = read_table(path, format, encoding, sheet, header)
         columns = find_columns(table)
         texts, views = _extract_texts_and_views(table, columns)
         labels = extract_texts(table, label_column) if label_column else None
@@ -135,7 +139,7 @@ def read_input(
         raise InputError("several processes cannot share standard input; give the name of a file")
 
     def scan() -> tuple[Columns, int]:
-        chunks = iter_tables(path, format, encoding, sheet=sheet)
+        chunks = iter_tables(path, format, encoding, sheet=sheet, header=header)
         first = next(chunks, None)
         if first is None or first.empty:
             raise InputError(f"{path} holds no rows")
@@ -146,7 +150,7 @@ def read_input(
     texts, views = [], ([], []) if view_columns else None
 
     def read_share() -> None:
-        for chunk in _select_rows(iter_tables(path, format, encoding, sheet=sheet), rows):
+        for chunk in _select_rows(iter_tables(path, format, encoding, sheet=sheet, header=header), rows):
             chunk_texts, chunk_views = _extract_texts_and_views(chunk, columns)
             texts.extend(chunk_texts)
             if views and chunk_views:
@@ -156,7 +160,7 @@ def read_input(
     processes.run_on_all(read_share)
 
     def read_tables() -> Iterator[pd.DataFrame]:
-        return iter_tables(path, format, encoding, sheet=sheet)
+        return iter_tables(path, format, encoding, sheet=sheet, header=header)
 
     return RunInput(file, format, columns, texts, views, None, rows, n_rows, read_tables, sheet)
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from rstc.errors import InputError
-from rstc.io.atomic import check_writable, replace_file
+from rstc.errors import InputError, MixedPredictionsWarning
+from rstc.io.atomic import check_writable
 from rstc.io.columns import (
     TEXT_COLUMN,
     TextColumn,
@@ -25,7 +25,9 @@ from rstc.io.columns import (
     to_text_column,
 )
 from rstc.io.durability import make_folder
+from rstc.io.file_records import RECORDS, FileRecord, count_others, is_done, read_record, record_path, write_record
 from rstc.io.formats import (
+    FORMATS_WITH_HEADER,
     STANDARD_OUTPUT,
     check_distinct_files,
     check_output,
@@ -35,7 +37,7 @@ from rstc.io.formats import (
     open_table_writer,
     stream_format,
 )
-from rstc.io.remote import exists, glob_files, is_url, join_path, modified_time, open_file, put_file
+from rstc.io.remote import describe_content, glob_files, is_url, join_path, put_file, to_local_path
 from rstc.pipelines.saved_model import identify_model, load_any_model
 from rstc.runtime.progress import Listener
 from rstc.validation.texts import NonEmptyTexts
@@ -43,8 +45,6 @@ from rstc.validation.texts import NonEmptyTexts
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
     from rstc.persistence.onnx_model import OnnxModel
-
-PREDICTIONS_INFO = "_rstc.json"  # in a folder of predictions: the model and the settings that made them
 
 
 def predict_file(
@@ -55,6 +55,7 @@ def predict_file(
     text_column: str | Sequence[str] | None = None,
     format: str | None = None,
     encoding: str = "utf-8",
+    header: bool | None = None,
     sheet: str | None = None,
     device: str = "auto",
     guard_formulas: bool = False,
@@ -78,6 +79,9 @@ def predict_file(
         The format of the input; by default that of its suffix.
     encoding : str, default="utf-8"
         Encoding of a text file.
+    header : bool, optional
+        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
+        refused if it looks like data.
     sheet : str, optional
         The sheet of a workbook, by its name or its number from 1; by default the first one.
     device : str, default="auto"
@@ -97,7 +101,7 @@ def predict_file(
     if _is_plain_text(target_format) and not _is_plain_text(source_format):
         raise InputError(f"{out} is plain text, which has no columns; write {source_format} instead")
     check_output(out, target_format)
-    tables = iter_tables(path, source_format, encoding, sheet=sheet)
+    tables = iter_tables(path, source_format, encoding, sheet=sheet, header=header)
     first = next(tables, None)
     if first is None or first.empty:
         raise InputError(f"{path} holds no rows")
@@ -113,10 +117,11 @@ def predict_file(
 
 @dataclass(frozen=True)
 class FileTask:
-    """A file to predict, and where the result is written; both are paths or URLs."""
+    """A file to predict, where the result is written, and where that is recorded: paths or URLs."""
 
     source: str
     target: str
+    record: str
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,7 @@ def predict_files(
     *,
     text_column: str | Sequence[str] | None = None,
     encoding: str = "utf-8",
+    header: bool | None = None,
     sheet: str | None = None,
     device: str = "auto",
     guard_formulas: bool = False,
@@ -167,8 +173,9 @@ def predict_files(
 ) -> PredictFilesResult:
     """Predict many files, each into a file of the same name and format under `out`.
 
-    A file appears once it is complete, with its rows in their order. Files that an earlier call completed are skipped,
-    unless the input changed since. A file that cannot be read does not stop the others.
+    A file appears once it is complete, with its rows in their order. Files that an earlier call completed are skipped:
+    those that were made of the same content, by the same model with the same options, and that have not changed since.
+    A file that cannot be read does not stop the others.
 
     Parameters
     ----------
@@ -178,8 +185,8 @@ def predict_files(
         A path or URL with ``*``, ``**`` or ``?`` in it, or a folder.
     out : str
         A folder or its URL.
-    text_column, encoding, sheet, device, guard_formulas
-        As in `predict_file`; a sheet is that of all workbooks among the files.
+    text_column, encoding, header, sheet, device, guard_formulas
+        As in `predict_file`; header and sheet are those of all files that have one.
     engine : callable, optional
         Runs the tasks; by default this process, one after the other. `rstc.pipelines.predict_ray.ray_engine` makes one
         for Ray.
@@ -189,19 +196,25 @@ def predict_files(
     Raises
     ------
     InputError
-        If `out` holds predictions of another model, or, at the end, if some files could not be predicted.
+        At the end, if some files could not be predicted.
     """
-    checksum = identify_model(folder).checksum
+    out = to_local_path(out)
     column = to_text_column(text_column)
-    info = {"model": checksum, "text_column": column, "encoding": encoding}
-    if guard_formulas:
-        info["guard_formulas"] = "yes"
-    if sheet is not None:
-        info["sheet"] = sheet
-    tasks = _find_tasks(pattern, out)
-    _write_info(out, info)
-    pending = [task for task in tasks if not _is_done(task)]
-    predictor = FilePredictor(str(folder.absolute()), column, encoding, device, guard_formulas, sheet)
+    made_by = {
+        "model": identify_model(folder).checksum,
+        "text_column": column,
+        "encoding": encoding,
+        "header": header,
+        "sheet": sheet,
+        "guard_formulas": guard_formulas,
+    }
+    tasks = _find_tasks(to_local_path(pattern), out)
+    if not is_url(out):
+        check_writable(Path(out) / RECORDS)
+    if n_others := count_others(out, {task.target.removeprefix(join_path(out, "")) for task in tasks}, made_by):
+        warnings.warn(MixedPredictionsWarning(out, n_others), stacklevel=2)
+    pending = [task for task in tasks if not is_done(read_record(task.record), made_by, task.source, task.target)]
+    predictor = FilePredictor(str(folder.absolute()), column, encoding, device, guard_formulas, sheet, header, made_by)
     n_rows = n_texts = 0
     errors = []
     if listener and pending:
@@ -226,8 +239,10 @@ class FilePredictor:
     ----------
     model : str
         Folder of the model.
-    text_column, encoding, device, guard_formulas, sheet
+    text_column, encoding, device, guard_formulas, sheet, header
         As in `predict_files`.
+    made_by : mapping
+        The model and the options, as they are recorded.
     """
 
     model: str
@@ -236,6 +251,8 @@ class FilePredictor:
     device: str
     guard_formulas: bool = False
     sheet: str | None = None
+    header: bool | None = None
+    made_by: Mapping[str, Any] = field(default_factory=dict)
 
     def load(self) -> Callable[[FileTask], FileResult]:
         """Load the model and return a function that runs a task with it."""
@@ -243,25 +260,35 @@ class FilePredictor:
 
     def _run(self, model: RSTC | OnnxModel, task: FileTask) -> FileResult:
         """Predict a file; an error of the file is returned, not raised, so that the other files are still predicted."""
-        format = detect_format(task.source)
         try:
-            tables = iter_tables(task.source, format, self.encoding, sheet=self.sheet if format == "xlsx" else None)
-            column = self.text_column or TEXT_COLUMN
-            first = next(tables, pd.DataFrame(columns=[column] if isinstance(column, str) else column))
-            requested = self.text_column or _choose_column(model.text_column_, first)
-            column = find_text_columns(first, requested) if len(first) else requested or ""
-            tables = itertools.chain([first], tables)
-            if not is_url(task.target):
-                target = Path(task.target)
-                make_folder(target.parent)
-                return FileResult(task, *_write_predictions(model, tables, column, target, format, self.guard_formulas))
-            with TemporaryDirectory() as folder:
-                local = Path(folder) / Path(task.target).name
-                counts = _write_predictions(model, tables, column, local, format, self.guard_formulas)
-                put_file(local, task.target)
-                return FileResult(task, *counts)
+            source = describe_content(task.source)  # before it is read: a change while it is read is noticed next time
+            counts, target = self._write(model, task)
+            write_record(task.record, FileRecord(self.made_by, source, target))
+            return FileResult(task, *counts)
         except InputError as problem:
             return FileResult(task, error=str(problem))
+
+    def _write(self, model: RSTC | OnnxModel, task: FileTask) -> tuple[tuple[int, int], dict[str, str | int]]:
+        """Write a file; return its numbers of rows and of texts, and the description of its content."""
+        format = detect_format(task.source)
+        sheet = self.sheet if format == "xlsx" else None
+        header = self.header if format.removesuffix(".gz") in FORMATS_WITH_HEADER else None
+        tables = iter_tables(task.source, format, self.encoding, sheet=sheet, header=header)
+        column = self.text_column or TEXT_COLUMN
+        first = next(tables, pd.DataFrame(columns=[column] if isinstance(column, str) else column))
+        requested = self.text_column or _choose_column(model.text_column_, first)
+        column = find_text_columns(first, requested) if len(first) else requested or ""
+        tables = itertools.chain([first], tables)
+        if not is_url(task.target):
+            local = Path(task.target)
+            make_folder(local.parent)
+            counts = _write_predictions(model, tables, column, local, format, self.guard_formulas)
+        else:
+            with TemporaryDirectory() as folder:
+                local = Path(folder) / PurePosixPath(task.target).name
+                counts = _write_predictions(model, tables, column, local, format, self.guard_formulas)
+                put_file(local, task.target)
+        return counts, describe_content(task.target)
 
 
 def _run_in_process(predictor: FilePredictor, tasks: list[FileTask]) -> Iterator[FileResult]:
@@ -307,31 +334,11 @@ def _is_plain_text(format: str) -> bool:
 def _find_tasks(pattern: str, out: str) -> list[FileTask]:
     """Return a task for each file that matches a pattern; targets keep the folders below the first wildcard."""
     root, names = glob_files(pattern)
-    names = [name for name in names if has_known_format(name) and not Path(name).name.startswith(("_", "."))]
+    names = [
+        name
+        for name in names
+        if has_known_format(name) and not Path(name).name.startswith(("_", ".")) and RECORDS not in Path(name).parts
+    ]
     if not names:
         raise InputError(f"there is no file {pattern} of a known format")
-    return [FileTask(join_path(root, name), join_path(out, name)) for name in names]
-
-
-def _is_done(task: FileTask) -> bool:
-    """Return whether the target of a task is newer than its source."""
-    return exists(task.target) and modified_time(task.target) >= modified_time(task.source)
-
-
-def _write_info(out: str, info: Mapping[str, TextColumn | None]) -> None:
-    """Record the model and the settings in a folder of predictions; refuse a folder that records others."""
-    path = join_path(out, PREDICTIONS_INFO)
-    if exists(path):
-        with open_file(path, "r") as file:
-            recorded = json.load(file)
-        if recorded != info:
-            raise InputError(f"{out} holds predictions of another model or of other settings; choose another folder")
-        return
-    if not is_url(out):
-        check_writable(Path(out) / PREDICTIONS_INFO)
-        make_folder(Path(out))
-        with replace_file(Path(path)) as temporary:
-            temporary.write_text(json.dumps(info), encoding="utf-8")
-        return
-    with open_file(path, "w") as file:
-        json.dump(info, file)
+    return [FileTask(join_path(root, name), join_path(out, name), record_path(out, name)) for name in names]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def ray_engine(n_workers: int | None = None) -> Engine:
                 ray.init(logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
         _silence_ray_data(ray)
         limit = n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
-        items = [{"source": task.source, "target": task.target} for task in tasks]
+        items = [asdict(task) for task in tasks]
         results = ray.data.from_items(items, override_num_blocks=len(tasks)).map_batches(
             _Worker,
             fn_constructor_args=(predictor,),
@@ -48,7 +49,7 @@ def ray_engine(n_workers: int | None = None) -> Engine:
             compute=ray.data.ActorPoolStrategy(min_size=1, max_size=min(limit, len(tasks))),
         )
         for row in results.iter_rows():
-            task = FileTask(str(row["source"]), str(row["target"]))
+            task = FileTask(str(row["source"]), str(row["target"]), str(row["record"]))
             yield FileResult(task, int(row["n_rows"]), int(row["n_texts"]), str(row["error"]) or None)
 
     return run
@@ -71,8 +72,8 @@ class _Worker:
         self.run = predictor.load()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        pairs = zip(batch["source"], batch["target"], strict=True)
-        results = [self.run(FileTask(str(source), str(target))) for source, target in pairs]
+        paths = zip(batch["source"], batch["target"], batch["record"], strict=True)
+        results = [self.run(FileTask(*map(str, task))) for task in paths]
         return {
             **batch,
             "n_rows": np.array([result.n_rows for result in results]),

@@ -10,6 +10,7 @@ The address contains a random token, and whoever knows it can edit. Three checks
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import sys
 from dataclasses import asdict
@@ -19,6 +20,8 @@ from typing import Any
 
 from rstc.errors import InputError
 from rstc.pipelines.edit_session import EditSession
+
+logger = logging.getLogger("rstc")
 
 LOOPBACK = "127.0.0.1"
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
@@ -55,7 +58,7 @@ class ExploreServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore that a browser closed its connection, for example because a tab was closed; show other errors."""
         if not isinstance(sys.exc_info()[1], (ConnectionError, TimeoutError)):
-            super().handle_error(request, client_address)
+            logger.exception("a request failed")
 
     @property
     def hosts(self) -> set[str]:

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from rstc.errors import InputError
 from rstc.io.atomic import check_writable
 from rstc.io.columns import check_reserved_columns, extract_texts, find_text_columns, list_text_columns
 from rstc.io.csv_injection import SPREADSHEET_FORMATS
@@ -29,9 +30,9 @@ from rstc.pipelines.inputs import Columns, RunInput, digest_tables
 from rstc.pipelines.known_rows import find_known_rows
 from rstc.results.comparisons import ComparisonRequest, check_request, read_request
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.earlier_edits import read_earlier_edits, write_earlier_edits
+from rstc.results.earlier_edits import EARLIER_EDITS, read_earlier_edits, write_earlier_edits
 from rstc.results.proposals import OPEN, Proposal, keep_unmatched, move_rows, write_proposals
-from rstc.results.run_folder import MODEL, NAME_ANSWERS, Points, hold_run_lock, read_rows
+from rstc.results.run_folder import MODEL, NAME_ANSWERS, Points, hold_run_lock, is_unfinished, read_rows
 from rstc.results.summary import ClusterOverlap, Summary, UpdateEntry, UpdateSummary
 from rstc.runtime.distributed import SINGLE_PROCESS
 from rstc.runtime.progress import Listener, Progress
@@ -47,6 +48,7 @@ def update_run(
     path: str,
     *,
     encoding: str = "utf-8",
+    header: bool | None = None,
     sheet: str | None = None,
     again: bool = False,
     comparisons: ComparisonRequest | None = None,
@@ -63,6 +65,9 @@ def update_run(
         The run folder.
     path : str
         The file with the new rows.
+    header : bool, optional
+        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
+        refused if it looks like data.
     encoding : str
         Encoding of the file.
     sheet : str, optional
@@ -80,13 +85,15 @@ def update_run(
         The new summary; its field `update` compares the new rows with the earlier ones. None if the run holds all rows
         already, and was not changed.
     """
-    run = CorrectedRun.read(folder)
     progress = Progress(listener)
+    if is_unfinished(folder):  # an earlier update was interrupted while the map was drawn
+        add_map_and_page(folder, progress)
+    run = CorrectedRun.read(folder)
     check_writable(folder)
     before = run.summary.input
     with progress.stage("read"):
         old = read_rows(folder, before, run.points)
-        new = read_table(path, detect_format(path), encoding, sheet)
+        new = read_table(path, detect_format(path), encoding, sheet, header)
         find_text_columns(new, before.text_column)  # raises if it is missing
         check_reserved_columns(new.columns)
         digest = digest_tables([new])
@@ -118,7 +125,10 @@ def update_run(
     if edits:
         run = apply_edits(folder, listener)  # the model then predicts the corrected clusters
     rows, clusters = run.points.rows, run.clusters
-    earlier = read_earlier_edits(folder).add(edits, clusters)
+    earlier = read_earlier_edits(folder)
+    if max(earlier.rows, default=-1) >= len(rows):
+        raise InputError(f"{folder / EARLIER_EDITS} is not a log of corrections of this run")
+    earlier = earlier.add(edits, clusters)
     with progress.stage("load"):
         progress.advance(0, 0)
         from rstc.estimator import RSTC

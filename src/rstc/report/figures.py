@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rstc.errors import InputError
+from rstc.io.atomic import check_writable, replace_file
 from rstc.io.durability import make_folder
 from rstc.report.colours import GREY, HUES, colour_run
 from rstc.report.comparison_figures import draw_groups, draw_over_time, name_figure
@@ -54,6 +55,7 @@ def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None 
     mpl = import_optional("matplotlib", "figures")
     from matplotlib.figure import Figure
 
+    check_writable(out)
     try:
         make_folder(out)
     except OSError as error:
@@ -75,7 +77,9 @@ def write_figures(run: CorrectedRun, out: Path, comparisons: Comparisons | None 
             draw(figure)
             for suffix in ("png", "svg"):
                 path = out / f"{name}.{suffix}"
-                figure.savefig(path, dpi=200, metadata={"Date": None} if suffix == "svg" else None)
+                with replace_file(path) as temporary:
+                    metadata = {"Date": None} if suffix == "svg" else None
+                    figure.savefig(temporary, format=suffix, dpi=200, metadata=metadata)
                 paths.append(path)
     return paths
 

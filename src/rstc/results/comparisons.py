@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 
 from rstc.errors import InputError
-from rstc.io.atomic import replace_file
+from rstc.io.atomic import read_json, replace_file
 from rstc.io.column_types import parse_dates
 from rstc.io.columns import list_text_columns
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.edits import MAX_LOG_BYTES
 from rstc.results.find_trends import compute_over_time
 from rstc.results.group_shares import GroupShares, compute_group_shares
 from rstc.results.groups import cut_groups
@@ -221,15 +222,15 @@ def _write(folder: Path, content: dict[str, Any]) -> None:
 def read_request(folder: Path) -> ComparisonRequest | None:
     """Return what the clusters of a run folder were compared by last, None if they were not."""
     path = folder / COMPARISONS
+    if not path.exists():
+        return None
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = read_json(path, MAX_LOG_BYTES)
         request = ComparisonRequest.from_json(stored)
         names = [*request.by, *(name for name in (request.time, request.every) if name is not None)]
         if not isinstance(stored, dict) or isinstance(request.by, str) or not all(isinstance(n, str) for n in names):
             raise TypeError("the columns are no names")
         return ComparisonRequest.build(request.time, request.every, request.by)
-    except FileNotFoundError:
-        return None
     except (ValueError, TypeError, AttributeError, OSError) as error:
         raise InputError(f"{path} does not hold comparisons; remove it, and run `rstc compare` again") from error
 

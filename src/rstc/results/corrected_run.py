@@ -29,7 +29,8 @@ from rstc.results.edits import (
 from rstc.results.levels import ShownLevel, find_level_edits, relate_levels
 from rstc.results.naming import is_found_name, name_clusters
 from rstc.results.proposals import Proposal, mark_accepted, read_proposals
-from rstc.results.run_folder import Points, read_embeddings, read_points, read_summary
+from rstc.results.run_checks import check_file, check_points, check_proposals
+from rstc.results.run_folder import POINTS, TEXT_EMBEDDINGS, Points, read_embeddings, read_points, read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
 if TYPE_CHECKING:
@@ -85,13 +86,22 @@ class CorrectedRun:
     @classmethod
     def read(cls, folder: Path) -> CorrectedRun:
         """Read a run folder."""
-        summary, points = read_summary(folder), read_points(folder)
+        summary = read_summary(folder)
+        check_file(folder, POINTS, summary)
+        check_file(folder, TEXT_EMBEDDINGS, summary)
+        points = read_points(folder)
         if len(points.texts) != summary.input.n_shown:
             raise InputError(
                 f"the texts in {folder} are not those of its summary: "
                 f"there are {len(points.texts)}, the summary has {summary.input.n_shown}"
             )
-        return cls(summary, points, read_log(folder), folder, read_proposals(folder))
+        proposals = read_proposals(folder)
+        try:
+            check_points(points, summary)
+            check_proposals(proposals, summary)
+        except ValueError as problem:
+            raise InputError(f"the texts in {folder} are not those of its summary ({problem})") from problem
+        return cls(summary, points, read_log(folder), folder, proposals)
 
     def check_complete(self) -> None:
         """Raise InputError if the folder holds only a sample of the texts, which cannot be corrected."""

@@ -10,13 +10,15 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.atomic import replace_file
-from rstc.results.edits import Edit
+from rstc.io.atomic import read_json, replace_file
+from rstc.results.edits import MAX_LOG_BYTES, Edit
+from rstc.results.records import fits
 
 EARLIER_EDITS = "edits-earlier.json"
 FORMAT_VERSION = 1
@@ -60,13 +62,16 @@ class EarlierEdits:
 def read_earlier_edits(folder: Path) -> EarlierEdits:
     """Read the earlier corrections of a run folder; there are none without a file."""
     path = folder / EARLIER_EDITS
+    if not path.exists():
+        return EarlierEdits()
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path, MAX_LOG_BYTES)
         if content["format_version"] != FORMAT_VERSION:
             raise ValueError
-        return EarlierEdits(tuple(content["edits"]), tuple(int(row) for row in content["rows"]))
-    except (FileNotFoundError, NotADirectoryError):
-        return EarlierEdits()
+        edits, rows = content["edits"], content["rows"]
+        if not fits(edits, list[dict[str, Any]]) or not fits(rows, list[int]) or min(rows, default=0) < 0:
+            raise TypeError
+        return EarlierEdits(tuple(edits), tuple(rows))
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path} is not a log of corrections") from None
 

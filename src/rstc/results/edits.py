@@ -30,14 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.atomic import replace_file
+from rstc.io.atomic import read_json, replace_file
 from rstc.io.columns import clean_text
 from rstc.io.predictions import NO_CLUSTER
 from rstc.results.naming import MAX_NAME_LENGTH
+from rstc.results.records import fits
 
 EDITS = "edits.json"
 FORMAT_VERSION = 1
 MAX_DESCRIPTION_LENGTH = 500  # characters
+MAX_LOG_BYTES = 2**28
 MAX_CLUSTER = 1_000_000  # the largest cluster number that a log may use
 
 Edit = dict[str, Any]
@@ -309,13 +311,16 @@ def _get_rows(state: ClusterState, edit: Edit) -> NDArray[np.int64]:
 def read_log(folder: Path) -> EditLog:
     """Read the log of a run folder; it is empty if there is no file."""
     path = folder / EDITS
-    try:
-        log = json.loads(path.read_text(encoding="utf-8"))
-        if log["format_version"] != FORMAT_VERSION or not isinstance(log["edits"], list):
-            raise ValueError
-        return EditLog(tuple(log["edits"]), int(log["next_cluster"]))
-    except FileNotFoundError:
+    if not path.exists():
         return EditLog()
+    try:
+        log = read_json(path, MAX_LOG_BYTES)
+        if log["format_version"] != FORMAT_VERSION or not fits(log["edits"], list[dict[str, Any]]):
+            raise ValueError
+        next_cluster = log["next_cluster"]
+        if not fits(next_cluster, int) or not 0 <= next_cluster <= MAX_CLUSTER:
+            raise ValueError
+        return EditLog(tuple(log["edits"]), next_cluster)
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path} is not a log of corrections") from None
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rstc.errors import InputError
-from rstc.io.atomic import replace_file
-from rstc.results.edits import EditLog
+from rstc.io.atomic import read_json, replace_file
+from rstc.results.edits import MAX_LOG_BYTES, EditLog
 from rstc.results.records import Record
 
 PROPOSALS = "proposals.json"
@@ -203,13 +203,18 @@ def select_proposals(proposals: Iterable[Proposal], ids: Iterable[int] | str) ->
 def read_proposals(folder: Path) -> list[Proposal]:
     """Read the proposals of a run folder; none if there is no file."""
     path = folder / PROPOSALS
+    if not path.exists():
+        return []
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path, MAX_LOG_BYTES)
         if content["format_version"] != FORMAT_VERSION:
             raise ValueError
-        return [Proposal.from_json(values) for values in content["proposals"]]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+        proposals = [Proposal.from_json(values) for values in content["proposals"]]
+        if any(
+            p.status not in (OPEN, ACCEPTED, DECLINED) or min((*p.typical, *p.rows), default=0) < 0 for p in proposals
+        ):
+            raise ValueError
+        return proposals
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path} does not hold proposals of new clusters") from None
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -31,19 +31,35 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rstc.errors import InputError
-from rstc.io.atomic import check_writable, find_leftovers, lock_output, remove_leftovers, replace_file
+from rstc.errors import InputError, first_line
+from rstc.io.atomic import (
+    check_writable,
+    find_leftovers,
+    lock_output,
+    read_json,
+    remove_leftovers,
+    replace_file,
+    sha256,
+)
 from rstc.io.checkpoint_names import check_only_checkpoints
 from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
+from rstc.io.parquet import read_bounded_parquet
 from rstc.results import kept_columns
 from rstc.results.earlier_edits import EARLIER_EDITS
 from rstc.results.edits import EDITS, read_log
 from rstc.results.proposals import PROPOSALS
+from rstc.results.run_checks import (
+    MAX_SUMMARY_BYTES,
+    check_embedding_size,
+    check_file,
+    check_run_folder,
+    check_summary,
+    compute_summary_checksum,
+)
 from rstc.results.summary import InputInfo, Summary
 
 if TYPE_CHECKING:
@@ -60,6 +76,8 @@ CHECKPOINTS = "checkpoints"
 UNFINISHED = "unfinished.safetensors"
 COMPARISONS = "comparisons.json"
 NAME_ANSWERS = "names.json"
+DESCRIPTION = "model.json"  # of a folder that is a model itself
+SUMMED_FILES = (POINTS, TEXT_EMBEDDINGS)  # whose checksums the summary holds
 
 SECONDS_TO_WAIT = 10.0  # for another process that writes the run, where what is to be written is small
 
@@ -157,12 +175,14 @@ def lock_run(folder: Path, wait: float = 0.0) -> Iterator[None]:
         Seconds to wait for another process that writes it.
     """
     with lock_output(folder, wait, make_parents=True):
+        check_run_folder(folder)
         remove_run_leftovers(folder)
         yield
 
 
 def recover_run(folder: Path) -> None:
-    """Restore a run folder that a killed process was writing, unless a process is writing it now."""
+    """Restore a run folder that a killed process was writing, unless a process is writing it now; check its files."""
+    check_run_folder(folder)
     if find_leftovers(folder) or any(folder.glob(".*.tmp")):
         with suppress(InputError), lock_run(folder):
             pass
@@ -306,7 +326,7 @@ def read_points(folder: Path) -> Points:
     """Read points.parquet."""
     path = folder / POINTS
     try:
-        stored = pq.read_table(path)
+        stored = read_bounded_parquet(path)
         table = stored.select(POINT_COLUMNS).to_pandas(ignore_metadata=True)
         return Points(
             table["text"].tolist(),
@@ -328,7 +348,7 @@ def read_points(folder: Path) -> Points:
                 f"{folder} has no map and no page, because the run was interrupted; `rstc report {folder}` makes them"
             ) from None
         raise InputError(f"there is no {path}; cluster the file again") from None
-    except (ValueError, KeyError, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, OSError, pa.ArrowException) as error:
         raise InputError(f"{path} does not hold the texts of a run") from error
 
 
@@ -354,6 +374,7 @@ def write_embeddings(folder: Path, E: NDArray[np.floating]) -> None:
 def read_embeddings(folder: Path, n_texts: int) -> NDArray[np.float16] | None:
     """Read embeddings.npy, (N, D); None if the run has none for each of its N texts, as runs of earlier versions."""
     try:
+        check_embedding_size(folder / TEXT_EMBEDDINGS)
         U = np.load(folder / TEXT_EMBEDDINGS, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
@@ -400,6 +421,8 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
     from safetensors import SafetensorError, safe_open
 
     path = folder / UNFINISHED
+    if (folder / SUMMARY).is_file():
+        check_file(folder, UNFINISHED, read_summary(folder))
     try:
         with safe_open(path, "np") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
@@ -418,30 +441,44 @@ def read_unfinished(folder: Path) -> UnfinishedRun:
             text_position,
             fine=arrays.get(FINE),
         )
-        return UnfinishedRun(points, arrays["E"], command)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+        E = arrays["E"]
+        if not (E.ndim == 2 and len(E) == len(texts) and E.dtype.kind == "f" and np.isfinite(E).all()):
+            raise ValueError("embeddings that are not those of the texts")
+        return UnfinishedRun(points, E, command)
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise InputError(f"{path} is damaged; cluster the file again with --overwrite") from error
 
 
 def write_summary(folder: Path, summary: Summary) -> None:
     """Write summary.json."""
+    names = SUMMED_FILES if (folder / POINTS).is_file() else (UNFINISHED,)
+    files = {name: sha256(folder / name) for name in names if (folder / name).is_file()}
+    content = json.loads(json.dumps(replace(summary, files=files).to_json()))
+    content["checksum"] = compute_summary_checksum(content)
     with replace_file(folder / SUMMARY) as temporary:
-        temporary.write_text(json.dumps(summary.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def read_summary(folder: Path) -> Summary:
     """Read summary.json, after restoring a folder that a killed process was replacing."""
     recover_run(folder)
     path = folder / SUMMARY
+    if not path.exists():
+        raise InputError(f"there is no run in {folder}: {SUMMARY} is missing")
+    content = read_json(path, MAX_SUMMARY_BYTES)
+    if isinstance(content, dict) and content.get("checksum", "") not in ("", compute_summary_checksum(content)):
+        raise InputError(f"the run in {folder} was altered or damaged: {SUMMARY} is not the file that was written")
     try:
-        return Summary.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"there is no run in {folder}: {SUMMARY} is missing") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is not the summary of a run") from error
+        summary = Summary.from_json(content)
+        check_summary(summary)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise InputError(f"{path} is not the summary of a run ({first_line(error)})") from error
+    return summary
 
 
 def find_model(folder: Path) -> Path:
     """Return the model folder of a run folder, or the folder itself if it is a model folder; restore it if needed."""
+    if not (folder / MODEL).is_dir() and (folder / DESCRIPTION).is_file():
+        return folder  # its files are checked when it is opened
     recover_run(folder)
     return folder / MODEL if (folder / MODEL).is_dir() else folder

@@ -11,7 +11,7 @@ from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_di
 from rstc.results.decisions import describe_decisions, describe_level
 from rstc.results.levels import Level
 from rstc.results.messages import Message
-from rstc.results.records import Record, stored_as, stored_if_set
+from rstc.results.records import Record, check_types, stored_as, stored_if_set
 from rstc.results.reliability import ClusterReliability, RunReliability
 
 if TYPE_CHECKING:
@@ -400,6 +400,13 @@ class Summary:
         All updates of the run, oldest first.
     overlaps : list of ClusterOverlap
         Pairs of clusters that an update made hard to tell apart.
+    files : dict of str to str
+        The sha256 of other files of the run folder that are written with the summary, by name.
+    languages : dict of str to float
+        Share of each language among the shown texts that have one, by ISO 639 code, the most frequent first; languages
+        of less than one per cent are left out. Empty in summaries of versions that did not detect languages.
+    encoder_reason : str or None
+        Why the encoder was taken, None if it was named.
     """
 
     input: InputInfo
@@ -429,12 +436,16 @@ class Summary:
     messages: Sequence[Message] = ()
     updates: list[UpdateEntry] = field(default_factory=list)
     overlaps: list[ClusterOverlap] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    languages: dict[str, float] = field(default_factory=dict)
+    encoder_reason: str | None = None
 
     @property
     def decisions(self) -> list[str]:
         """What the run decided by itself, one sentence each."""
         level = describe_level(self.n_clusters_search, self.n_clusters, self.settings.get("detail"))
-        return [*describe_decisions(self.history, self.converged), *level]
+        encoder = [self.encoder_reason] if self.encoder_reason else []
+        return [*describe_decisions(self.history, self.converged), *encoder, *level]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as the JSON object of summary.json."""
@@ -470,6 +481,9 @@ class Summary:
             "messages": [message.to_json() for message in self.messages],
             "updates": [entry.to_json() for entry in self.updates],
             "overlaps": [overlap.to_json() for overlap in self.overlaps],
+            "files": self.files,
+            "languages": self.languages,
+            "encoder_reason": self.encoder_reason,
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -481,7 +495,7 @@ class Summary:
         """
         outliers, update, truth = values.get("noise"), values.get("update"), values.get("truth")
         reliability = values.get("reliability")
-        return cls(
+        entries: dict[str, Any] = dict(  # noqa: C408 (as the fields are written)
             input=InputInfo.from_json(values["input"]),
             n_clusters=values["n_clusters"],
             n_clusters_search=cluster_count_from_dict(values.get("count")),
@@ -509,4 +523,9 @@ class Summary:
             messages=[Message.from_json(message) for message in values.get("messages", [])],
             updates=[UpdateEntry.from_json(entry) for entry in values.get("updates", [])],
             overlaps=[ClusterOverlap.from_json(overlap) for overlap in values.get("overlaps", [])],
+            files=values.get("files", {}),
+            languages=dict(values.get("languages", {})),
+            encoder_reason=values.get("encoder_reason"),
         )
+        check_types(cls, entries)
+        return cls(**entries)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.errors import InputError
+from rstc.errors import InputError, first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -286,6 +286,7 @@ def join_process_group() -> ProcessGroup:
     """Initialize torch's process group if torchrun started this process, and return its processes."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         return SINGLE_PROCESS
+    _check_environment()
     import torch
     from torch import distributed as dist
 
@@ -295,8 +296,25 @@ def join_process_group() -> ProcessGroup:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
         backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-        dist.init_process_group(backend, timeout=TIMEOUT)
+        try:
+            dist.init_process_group(backend, timeout=TIMEOUT)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(
+                f"the processes that torchrun started cannot reach each other: {first_line(error)}"
+            ) from error
     return current_process_group()
+
+
+def _check_environment() -> None:
+    """Raise an error if the variables that torchrun sets are missing or are no numbers."""
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT"):
+        value = os.environ.get(name)
+        if value is None or not (value.isascii() and value.isdecimal()):
+            said = "is missing" if value is None else f"is {value!r}, not a number"
+            raise InputError(
+                f"the environment variable {name} {said}, though TORCHELASTIC_RUN_ID says that torchrun started this "
+                "process; start it by torchrun, or unset TORCHELASTIC_RUN_ID"
+            )
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rstc.errors import InputError
+from rstc.errors import InputError, find_system_error
 
 
 def import_optional(module: str, extra: str) -> Any:
@@ -33,6 +33,8 @@ def import_optional(module: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
+        if not isinstance(error, ModuleNotFoundError) and find_system_error(error):
+            raise
         raise InputError(
             f"{package} is not installed: pip install 'rstc[{extra}]' (in a checkout: -e '.[{extra}]')"
         ) from error

@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
+
+from rstc.errors import first_line
 
 CHECKPOINT_FORMAT = 2  # version of the file format; that of rstc 0.1.0 is 1
 _CHECKSUM_BYTES = 32
@@ -120,9 +123,15 @@ def read_checkpoint(path: Path) -> tuple[StateDict, dict[str, Any]]:
     checksum, content = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
     if hashlib.sha256(content).digest() != checksum:
         raise ValueError("its checksum does not match")
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    metadata = header["__metadata__"]
-    if "facts" in metadata:  # format 1
-        run = json.loads(metadata["facts"])["run"]
-        return {}, {**run, "checkpoint format": 1}
-    return unflatten_state(json.loads(metadata["state"]), load(content)), json.loads(metadata["run"])
+    try:
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        metadata = header["__metadata__"]
+        if "facts" in metadata:  # format 1
+            run = json.loads(metadata["facts"])["run"]
+            return {}, {**run, "checkpoint format": 1}
+        state, run = unflatten_state(json.loads(metadata["state"]), load(content)), json.loads(metadata["run"])
+    except (SafetensorError, LookupError, TypeError, AttributeError, RecursionError) as problem:
+        raise ValueError(f"it does not hold the state of a run: {first_line(problem)}") from problem
+    if not isinstance(state, dict) or not isinstance(state.get("step"), int) or not isinstance(run, dict):
+        raise ValueError("it does not hold the state of a run")
+    return state, run

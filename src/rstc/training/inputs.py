@@ -16,6 +16,7 @@ from rstc.runtime.distributed import ProcessGroup
 from rstc.runtime.memory import MemoryEstimate
 from rstc.validation.n_clusters import ClusterRange
 
+ASSUMED_N_LAYERS = 12  # where all are trained
 ASSUMED_N_CLUSTERS = 100  # for the memory estimate, while the number of clusters is unknown
 
 
@@ -79,14 +80,20 @@ def estimate_memory(inputs: TrainingInputs, config: Config, processes: ProcessGr
     """Estimate the memory that a run on these inputs takes in this process."""
     n_total = int(processes.total(len(inputs.texts)))
     n_fit_texts = min(config.max_fit_texts or n_total, n_total)
-    n_clusters, encoder = inputs.n_clusters, inputs.encoder
+    n_clusters, encoder, n_layers = inputs.n_clusters, inputs.encoder, config.count_trained_layers(n_total)
+    n_found = n_clusters if isinstance(n_clusters, int) else n_clusters[1] or ASSUMED_N_CLUSTERS
     return MemoryEstimate(
         n_texts=len(inputs.texts),
         n_characters=sum(map(len, inputs.texts)),
         n_fit_texts=-(-n_fit_texts // processes.size),
         max_tokens=encoder.max_tokens,
-        n_clusters=n_clusters if isinstance(n_clusters, int) else n_clusters[1] or ASSUMED_N_CLUSTERS,
+        n_clusters=n_found,
         dim=encoder.dim,
-        encoder_bytes=sum(weights.numel() * weights.element_size() for weights in encoder.parameters()),
-        cache_bytes=config.cache_mb * 2**20 if config.count_trained_layers(n_total) else 0,
+        encoder_bytes=sum(weights.numel() * weights.element_size() for _, weights in encoder.named_weights()),
+        cache_bytes=config.cache_mb * 2**20 if n_layers else 0,
+        batch_size=min(config.batch_size, n_fit_texts) if n_layers else 0,
+        n_layers=ASSUMED_N_LAYERS if n_layers == "all" else n_layers,
+        projection_dim=config.projection_dim if n_layers else 0,
+        n_repeats=config.repeats,
+        n_neighbours=min(config.neighbours, n_fit_texts // (2 * n_found) + 1),
     )

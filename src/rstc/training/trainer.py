@@ -11,7 +11,8 @@ texts, each process encodes its own texts of a batch, and gradients and transpor
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rstc.config import Config
-from rstc.errors import InputError, RetryWarning
+from rstc.errors import InputError, RetryWarning, first_line
 from rstc.pseudo_labels.cluster_count import ClusterCount
 from rstc.representation.heads import CentroidHead
 from rstc.representation.network import Network, Prediction
@@ -134,15 +135,36 @@ def train(
         checkpoint = processes.run_on_first(lambda: checkpoints.open(run))
     n_texts = int(processes.total(len(inputs.texts)))
     texts = read_texts(inputs, config.count_trained_layers(n_texts), cache_folder, processes, progress)
-    previous_rows = checkpoint["training_rows"] if checkpoint else None
-    subsample = choose_training_texts(inputs, texts, config.max_fit_texts, rng, processes, progress, previous_rows)
+    with _explain_checkpoint_errors(checkpoints if checkpoint else None):
+        previous_rows = checkpoint["training_rows"] if checkpoint else None
+        subsample = choose_training_texts(inputs, texts, config.max_fit_texts, rng, processes, progress, previous_rows)
     # Dropout and weight initialisation draw from torch's global generator, which is restored afterwards.
     with fork_rng(inputs.encoder.device, int(rng.integers(2**63))):
-        parts = build_trainer_parts(inputs, config, rng, texts, subsample, checkpoint, processes, progress)
-        trainer = Trainer(parts, processes, progress, watch, checkpoints, checkpoint)
+        with _explain_checkpoint_errors(checkpoints if checkpoint else None):
+            parts = build_trainer_parts(inputs, config, rng, texts, subsample, checkpoint, processes, progress)
+            trainer = Trainer(parts, processes, progress, watch, checkpoints, checkpoint)
         stop_handler = checkpoints.stop_handler if checkpoints else None
         with stop_handler.listen(shared=not processes.is_single) if stop_handler else nullcontext():
             return trainer.run()
+
+
+@contextmanager
+def _explain_checkpoint_errors(checkpoints: CheckpointFolder | None) -> Iterator[None]:
+    """Raise InputError for what goes wrong with the content of a checkpoint, if a run is resumed from one.
+
+    A checksum shows damage, but a file from elsewhere may hold anything under a valid one.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError) as problem:
+        if checkpoints is None:
+            raise
+        raise InputError(
+            f"a checkpoint in {checkpoints.folder} does not hold the state of this run ({first_line(problem)[:200]}); "
+            "--from-scratch starts anew"
+        ) from problem
 
 
 class Trainer:

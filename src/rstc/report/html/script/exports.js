@@ -4,8 +4,10 @@ const CLUSTER_COLUMNS = ["cluster", "cluster_name", "confidence", "confidence_le
 
 function csvCell(value) {
   if (typeof value === "number") return String(value);
-  // A spreadsheet would read a cell that begins with one of these characters as a formula.
-  const safe = /^[=+\-@\t\r]/.test(value) && !/^[+-]?\d+(\.\d+)?$/.test(value) ? "'" + value : value;
+  // A spreadsheet would read a cell that begins with one of these characters as a formula, and one that expects another
+  // separator splits cells, as in rstc.io.csv_injection.
+  const isNumber = /^[+-]?\d+(\.\d+)?$/.test(value);
+  const safe = isNumber ? value : value.replace(/(^|[;,|\t\r\n])([ "]*)(?=[=+\-@＝＋－＠\t\r])/g, "$1$2'");
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -1,0 +1,78 @@
+"""What reaches the terminal: consoles, log lines, usage errors and tracebacks without control characters of others.
+
+Everything that commands print goes through this module or through `rstc.cli.messages.print_message`.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+import typer
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+from typer.core import TyperGroup
+
+from rstc.runtime.terminal_text import clean_text
+
+_ClickException: Any = typer.BadParameter.__mro__[2]  # click's, or that of the copy that typer holds
+
+
+class CleanConsole(Console):
+    """A console that shows texts as they are: without control characters, markup and emoji codes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a string as it is measured and laid out."""
+        return super().render_str(clean_text(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the segments of what is printed; those that control the terminal are rich's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=clean_text(segment.text))
+
+
+class CleanFormatter(logging.Formatter):
+    """Formats log records, exceptions included, without control characters."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record."""
+        return clean_text(super().format(record))
+
+
+class CleanGroup(TyperGroup):
+    """The commands; what they say about wrong arguments repeats these without control characters."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse the options before the command."""
+        with _clean_usage_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse the arguments of a command and run it."""
+        with _clean_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _clean_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except _ClickException as error:
+        message = clean_text(error.format_message())
+        get_message: Callable[[], str] = lambda: message  # noqa: E731
+        error.format_message = get_message
+        raise
+
+
+def show_exception(category: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of an unexpected exception, as `sys.excepthook`."""
+    sys.stderr.write(clean_text("".join(traceback.format_exception(category, error, trace))))
