@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .PHONY: demo test test-slow browser check lint readme results kills chaos test-mteb test-spark docs docs-generated dist smoke smoke-newest \
-    test-lowest lock check-dockerfile fuzz audit sbom clean
+    test-lowest lock check-dockerfile fuzz fuzz-api audit sbom clean
 .SECONDARY: # what is installed stays installed
 
 demo: $(VENV)/installed
@@ -94,6 +94,11 @@ fuzz: $(VENV)/installed-dev $(VENV)/installed-safety
 	mkdir -p build/fuzz
 	cd build/fuzz && for what in readers models; do \
 	    ../../$(BIN)/python ../../tools/fuzz.py $$what -max_total_time=$(SECONDS) -timeout=60 -rss_limit_mb=3000 || exit 1; done
+
+# Send requests to `rstc serve` that its OpenAPI document allows, and others: EXAMPLES for each operation.
+EXAMPLES ?= 300
+fuzz-api: $(VENV)/installed-dev
+	RSTC_API_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -m slow tests/service/test_api_fuzz.py
 
 # Known weaknesses of what we depend on. Strict: what nobody could tell about is a failure, too.
 audit: $(VENV)/installed-safety

@@ -522,6 +522,29 @@ def load_test_table() -> str:
     return markdown_table([f"`{content['command']}`", ""], rows)
 
 
+def serve_table() -> str:
+    """Latency of the service by clients, then endurance, and what a killed worker costs."""
+    content = read("serve")
+    rows = []
+    for kind in [kind for kind in ("onnx", "torch") if kind in content]:
+        for row in content[kind]["clients"]:
+            times = [f"{row[name]:,.0f}" for name in ("p50_ms", "p99_ms", "requests_a_second")]
+            load = f"{content[kind]['load_average'][0]:.0f}"
+            rows.append([f"bundled, {kind}", row["clients"], row["requests"], row["errors"], *times, load])
+    long, kill = content["endurance"], content["kill"]
+    times = [f"{long[name]:,.0f}" for name in ("p50_ms", "p99_ms", "requests_a_second")]
+    load = f"{long['load_average'][0]:.0f}"
+    rows.append(["small, onnx", long["clients"], f"{long['requests']:,}", long["errors"], *times, load])
+    header = ["encoder", "clients", "requests", "errors", "p50, ms", "p99, ms", "requests a second", "load average"]
+    memory = join(long["megabytes_by_quarter"], "{:,.0f}")
+    return (
+        f"{markdown_table(header, rows)}\n\nOne text a request, {long['workers']} workers, {long['machine']}. An error "
+        "is also a prediction that is not that of the text alone. The workers of the last row had, in each quarter of "
+        f"the time, {memory} MB. A worker killed by SIGKILL under {kill['clients']} clients cost {kill['failed']} of "
+        f"{kill['requests']:,} requests, and {kill['failed_of_200_after']} of 200 after it was replaced."
+    )
+
+
 def views_table() -> str:
     """What each way to make views changes in the texts, and the scores of the default with it."""
     measured = {(row["dataset"], row["views"]): row for row in read("views")["rows"]}

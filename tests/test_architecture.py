@@ -23,6 +23,7 @@ NOT_ON_THE_WALK = {
         "representation/view_specs.py",
         "representation/augmenters/base.py",
     ],
+    "ties between clusters, and distances of few texts": ["numerics/fixed_blocks.py"],
     "construction of the trainer, and its records": [
         "training/inputs.py",
         "training/trainer_parts.py",

@@ -30,7 +30,9 @@ def count_frozen_passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     run = Encoder.run_frozen_layers
     monkeypatch.setattr(
-        Encoder, "run_frozen_layers", lambda self, tokens: counts.append(len(tokens)) or run(self, tokens)
+        Encoder,
+        "run_frozen_layers",
+        lambda self, tokens, *by_length: counts.append(len(tokens)) or run(self, tokens, *by_length),
     )
     return counts
 

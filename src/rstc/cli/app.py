@@ -21,6 +21,7 @@ from rstc.cli import (
     info,
     predict,
     report,
+    serve,
     settings,
     update,
 )
@@ -51,6 +52,7 @@ app.command("names")(edit.names)
 app.command("apply")(edit.apply)
 app.command("figures")(report.figures)
 app.command("export")(export.export)
+app.command("serve")(serve.serve)
 app.command("evaluate")(evaluate.evaluate)
 app.command("info")(info.info)
 app.command("settings")(settings.settings)

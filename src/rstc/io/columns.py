@@ -248,13 +248,13 @@ def add_cluster_columns(
     rounded = [None if share is None else round(share, 4) for share in confidence]
     return table.assign(
         cluster=pd.array(list(clusters), dtype="Int64"),
-        cluster_name=pd.array([_name_of(cluster, names) for cluster in clusters], dtype="string"),
+        cluster_name=pd.array([name_of_cluster(cluster, names) for cluster in clusters], dtype="string"),
         confidence=pd.array(rounded, dtype="Float64"),
         confidence_level=pd.array([None if share is None else level_of(share) for share in rounded], dtype="string"),
     )
 
 
-def _name_of(cluster: int | None, names: ClusterNames) -> str | None:
+def name_of_cluster(cluster: int | None, names: ClusterNames) -> str | None:
     """Return the name of a row's cluster, None for a row without one."""
     if cluster is None:
         return None

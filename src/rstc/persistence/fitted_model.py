@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 from rstc.config import Config
 from rstc.io.columns import TextColumn, to_text_column
 from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.numerics.fixed_blocks import map_blocks
 from rstc.numerics.hierarchy import Tree, build_tree, collapse_tree
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.confidence_model import ConfidenceModel, assess_confidence
@@ -105,12 +106,15 @@ class FittedModel:
         return fill_names(self.names, self.n_clusters)
 
     def assign(self, texts: list[str]) -> Assignment:
-        """Return clusters, probabilities and embeddings of texts, none of them empty, in one pass over them."""
+        """Return clusters, probabilities and embeddings of texts, none of them empty, in one pass over them.
+
+        On a CPU, all bits of a text's result depend on the text alone, whatever the other texts are.
+        """
         tokens = self.network.encoder.tokenize(texts)
         if not tokens:
             P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters, self.network.encoder.dim))
             return Assignment(np.zeros(0, dtype=np.int64), P, E, np.zeros(0, dtype=np.float32))
-        prediction = self.network.break_ties(tokens, self.network.predict(tokens))
+        prediction = self.network.break_ties(tokens, self.network.predict(tokens, by_length=True))
         P, E = prediction.log_p.exp().numpy(), prediction.E.numpy()
         clusters = prediction.clusters.numpy()
         return Assignment(
@@ -124,7 +128,11 @@ class FittedModel:
         """Return clusters (N,) with NO_CLUSTER for outliers, by embeddings (N, D) and texts."""
         if self.outlier_detector is None:
             return clusters
-        return np.where(self.outlier_detector.is_outlier(E, texts), NO_CLUSTER, clusters)
+        detector = self.outlier_detector
+        if not len(texts):
+            return clusters
+        is_outlier = map_blocks(lambda rows: detector.is_outlier(E[rows], [texts[row] for row in rows]), len(texts))
+        return np.where(is_outlier, NO_CLUSTER, clusters)
 
     def merge_clusters(self, groups: NDArray[np.int64]) -> FittedModel:
         """Return a model whose clusters are groups of this model's clusters.

@@ -26,7 +26,7 @@ from rstc.io.columns import TextColumn, to_text_column, to_text_list
 from rstc.io.plain_folder import check_plain_folder
 from rstc.io.predictions import NO_CLUSTER, Assignment
 from rstc.persistence.onnx_checks import check_graph
-from rstc.representation.padding import pad_ids, prepare_text, sort_by_length, split_into_batches
+from rstc.representation.padding import pad_ids, prepare_text, split_by_length
 from rstc.representation.tokenizer_checks import check_tokenizer
 from rstc.results.naming import are_names, fill_names
 from rstc.runtime.cores import default_threads
@@ -174,7 +174,10 @@ class OnnxModel:
         return self.assign(X).embeddings
 
     def assign(self, X: Any) -> Assignment:
-        """Return clusters, probabilities and embeddings of texts in one pass over them."""
+        """Return clusters, probabilities and embeddings of texts in one pass over them.
+
+        All bits of a text's result depend on the text alone, whatever the other texts are.
+        """
         from rstc.pseudo_labels.confidence_model import assess_confidence  # imports scikit-learn
 
         data = NonEmptyTexts.from_list(to_text_list(X))
@@ -188,7 +191,7 @@ class OnnxModel:
             log_p[rows], E[rows] = self._session.run(["log_p", "E"], {"input_ids": ids, "attention_mask": mask})
 
         with ThreadPoolExecutor(self._threads) as threads:
-            list(threads.map(run, split_into_batches(sort_by_length(tokens), tokens)))
+            list(threads.map(run, split_by_length(tokens)))
         clusters = log_p.argmax(1) if len(tokens) else np.zeros(0, dtype=np.int64)
         P = np.exp(log_p)
         confidence = assess_confidence(self._confidence_model, P, E, data.texts, clusters)

@@ -123,6 +123,21 @@ class EditSession:
             self.run = run  # only after it is saved, so that the page never shows an unsaved correction
             return self._state()
 
+    def preview(self, edit: Edit) -> tuple[Edit, CorrectedRun]:
+        """Return a correction in full, with the texts of a split, and the run as it would be; nothing is saved."""
+        with self._lock:
+            self._check_same_texts()
+            run = self.run.copy()
+            if edit.get("do") == "undo":
+                run.undo()
+                return edit, run
+            if edit.get("do") == "accept":
+                (proposal,) = select_proposals(run.proposals, [edit.get("proposal", 0)])
+                edit = make_edit(proposal)
+            edit = self._complete_split(edit)
+            run.correct(edit)
+            return edit, run
+
     def load(self) -> threading.Thread:
         """Load in the background what the first split would wait for; return the thread."""
         thread = threading.Thread(target=self._load, daemon=True)

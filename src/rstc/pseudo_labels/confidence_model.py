@@ -21,6 +21,7 @@ from scipy.special import expit, logit
 
 from rstc.errors import InputError
 from rstc.io.predictions import confidence_of
+from rstc.numerics.fixed_blocks import map_blocks
 from rstc.pseudo_labels.mahalanobis import fit_cluster_distances
 from rstc.pseudo_labels.outliers import (
     SCORER_KEYS,
@@ -57,7 +58,7 @@ class Calibration:
 
     def predict(self, X: Doubles) -> Doubles:
         """Return the probability of each row of features (n, F)."""
-        return np.asarray(expit(X @ self.coefficients + self.intercept))
+        return np.asarray(expit((X * self.coefficients).sum(1) + self.intercept))
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class ConfidenceModel:
         membership = csr_matrix((np.ones(M, dtype=np.float32), (np.arange(M), self.clusters)))  # (M, C)
         for block, squares in self.scorer.distances.iter_squared(E):
             likelihoods = to_likelihoods(squares)
-            P = np.asarray(likelihoods @ membership)  # of the clusters, up to a factor
+            P = np.ascontiguousarray(likelihoods @ membership)  # of the clusters, up to a factor
             own = np.where(self.clusters == clusters[block][:, None], likelihoods, 0).sum(1)
             best = P.max(1)
             calibrated = self.calibration.predict(to_features(best / P.sum(1), squares.min(1)))
@@ -159,5 +160,10 @@ def to_logit(probability: NDArray[np.floating]) -> Doubles:
 def assess_confidence(
     model: ConfidenceModel | None, P: Floats, E: Floats, texts: Sequence[str], clusters: Ints
 ) -> Floats:
-    """Return the confidence of texts in clusters (N,); without a model, the probabilities P (N, C) of the head."""
-    return confidence_of(P, clusters) if model is None else model.assess(E, texts, clusters)
+    """Return the confidence of texts in clusters (N,); without a model, the probabilities P (N, C) of the head.
+
+    All bits of a text's confidence depend on its own embedding and words alone.
+    """
+    if model is None or not len(E):
+        return confidence_of(P, clusters)
+    return map_blocks(lambda rows: model.assess(E[rows], [texts[row] for row in rows], clusters[rows]), len(E))

@@ -11,6 +11,9 @@ from scipy.linalg import solve_triangular
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import normalize
 
+from rstc.numerics.fixed_blocks import BLOCK_ROWS as FIXED_ROWS
+from rstc.numerics.fixed_blocks import multiply_rows
+
 SHRINKAGE = 0.1  # of the covariance towards a sphere: directions of almost no variance are unreliable
 PRIOR_TEXTS = 3  # texts at the mean of all that are added to each cluster when its mean is fitted
 BLOCK_ROWS = 8_192
@@ -35,11 +38,15 @@ class ClusterDistances:
     centres: Floats
 
     def iter_squared(self, E: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Yield blocks of rows and their squared distances (n, M) to the means, for embeddings (N, D) of any length."""
+        """Yield blocks of rows and their squared distances (n, M) to the means, for embeddings (N, D) of any length.
+
+        Of at most `fixed_blocks.BLOCK_ROWS` embeddings, all bits of a row depend on its own embedding alone.
+        """
         for start in range(0, len(E), BLOCK_ROWS):
             block = slice(start, start + BLOCK_ROWS)
-            points = normalize(E[block]) @ self.whitening
-            squares = (points**2).sum(1)[:, None] + (self.centres**2).sum(1) - 2 * points @ self.centres.T
+            multiply = multiply_rows if len(E) <= FIXED_ROWS else np.matmul
+            points = multiply(normalize(E[block]), self.whitening)
+            squares = (points**2).sum(1)[:, None] + (self.centres**2).sum(1) - 2 * multiply(points, self.centres.T)
             yield block, np.maximum(squares, 0)
 
 

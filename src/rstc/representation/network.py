@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from rstc.numerics.fixed_blocks import map_blocks
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.representation.heads import ClusterHead, ProjectingNetwork
 
@@ -59,9 +60,18 @@ class Network(nn.Module):
         self.projector = projector
         self.to(encoder.device)
 
-    def predict(self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None) -> Prediction:
-        """Predict tokenised texts in evaluation mode."""
-        return self.predict_embeddings(self.encoder.embed(tokens, progress))
+    def predict(
+        self,
+        tokens: Sequence[TokenIds],
+        progress: Callable[[int, int], None] | None = None,
+        by_length: bool = False,
+    ) -> Prediction:
+        """Predict tokenised texts in evaluation mode; `by_length` as in `Encoder.embed`."""
+        E = self.encoder.embed(tokens, progress, by_length=by_length)
+        if not (by_length and len(E)):
+            return self.predict_embeddings(E)
+        log_p = map_blocks(lambda rows: self.predict_embeddings(E[rows]).log_p.numpy(), len(E), filled=True)
+        return Prediction(torch.from_numpy(log_p), E)
 
     @torch.inference_mode()
     def predict_embeddings(self, E: Tensor) -> Prediction:
@@ -99,7 +109,7 @@ class Network(nn.Module):
             self.encoder.precision = torch.float32
             tied = _find_ties(prediction, LOW_PRECISION_TIE_MARGIN)
             if tied:
-                _update_rows(prediction, tied, self.predict([tokens[i] for i in tied]))
+                _update_rows(prediction, tied, self.predict([tokens[i] for i in tied], by_length=True))
             return self._predict_ties_alone(tokens, prediction)
         finally:
             self.encoder.precision = precision
@@ -110,7 +120,7 @@ class Network(nn.Module):
         for i in _find_ties(prediction, TIE_MARGIN):
             key = tokens[i].tobytes()
             if key not in predictions:
-                predictions[key] = self.predict([tokens[i]])
+                predictions[key] = self.predict([tokens[i]], by_length=True)
             _update_rows(prediction, [i], predictions[key])
         return prediction
 

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rstc.numerics.fixed_blocks import fill_rows
+
 MAX_TEXT_CHARS = 20_000  # a tokenizer would read all characters before it truncates
 # Large enough for efficient matrix products, small enough for the activations to stay in a core's cache.
 MAX_BATCH_TOKENS = 1024
+ROW_MULTIPLE = 8  # products of so many rows run through the same instructions for each row
 
 # Korean letters of one syllable, and Japanese letters with a voicing mark, each as characters of their own.
 _DECOMPOSED = re.compile("[\u1100-\u11ff]{2,}|[\u3041-\u30ff][\u3099\u309a]|[\uff66-\uff9d][\uff9e\uff9f]")
@@ -70,6 +73,38 @@ def split_into_batches(
             end += 1
         batches.append(order[start:end])
         start = end
+    return batches
+
+
+def split_by_length(sequences: Sequence[Any], max_tokens: int = MAX_BATCH_TOKENS) -> list[NDArray[np.int64]]:
+    """Split sequences into batches of one length each, whose number of rows is a multiple of `ROW_MULTIPLE`.
+
+    What a network computes of a row depends in its last bits on padding, and on the number of rows where there are few.
+    In such a batch, it depends on the row alone. The last sequence of a length is repeated as often as it is needed.
+
+    Parameters
+    ----------
+    sequences : sequence of sequences
+        The sequences.
+    max_tokens : int
+        Largest number of tokens in a batch; a batch has at least `ROW_MULTIPLE` rows.
+
+    Returns
+    -------
+    list of arrays
+        The indices of each batch's sequences; an index that is repeated stands at the end.
+
+    Examples
+    --------
+    >>> [batch.tolist() for batch in split_by_length(["many", "a"])]
+    [[1, 1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0, 0, 0]]
+    """
+    batches = []
+    lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int64)
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        size = max(max_tokens // max(length, 1) // ROW_MULTIPLE, 1) * ROW_MULTIPLE
+        batches += [fill_rows(rows[start : start + size], ROW_MULTIPLE) for start in range(0, len(rows), size)]
     return batches
 
 
