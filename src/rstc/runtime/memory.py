@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from rstc.errors import InputError
+from rstc.errors import ResourceLimitError
 
 MEMINFO = Path("/proc/meminfo")
 CGROUP = Path("/sys/fs/cgroup")  # present in a container
@@ -87,13 +87,13 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
 
     Raises
     ------
-    InputError
+    ResourceLimitError
         If the estimate exceeds the limit.
     """
     limit = limit_gb * GB if limit_gb else free_memory()
     if limit is None or estimate.total_bytes <= limit:
         return
-    raise InputError(
+    raise ResourceLimitError(
         f"this run would take about {estimate.total_bytes / GB:.1f} GB of memory, but only {limit / GB:.1f} GB are "
         f"{'allowed (memory_gb)' if limit_gb else 'free'}: {estimate.prediction_bytes / GB:.1f} GB for "
         f"{estimate.n_texts:,} texts in {estimate.n_clusters:,} clusters and {estimate.training_bytes / GB:.1f} GB for "
