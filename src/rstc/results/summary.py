@@ -400,6 +400,8 @@ class Summary:
         All updates of the run, oldest first.
     overlaps : list of ClusterOverlap
         Pairs of clusters that an update made hard to tell apart.
+    sources : dict
+        Options (such as "--seed") and settings that were not given on the command line, and where they were.
     """
 
     input: InputInfo
@@ -429,6 +431,7 @@ class Summary:
     messages: Sequence[Message] = ()
     updates: list[UpdateEntry] = field(default_factory=list)
     overlaps: list[ClusterOverlap] = field(default_factory=list)
+    sources: dict[str, str] = field(default_factory=dict)
 
     @property
     def decisions(self) -> list[str]:
@@ -470,6 +473,7 @@ class Summary:
             "messages": [message.to_json() for message in self.messages],
             "updates": [entry.to_json() for entry in self.updates],
             "overlaps": [overlap.to_json() for overlap in self.overlaps],
+            "sources": self.sources,
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -509,4 +513,5 @@ class Summary:
             messages=[Message.from_json(message) for message in values.get("messages", [])],
             updates=[UpdateEntry.from_json(entry) for entry in values.get("updates", [])],
             overlaps=[ClusterOverlap.from_json(overlap) for overlap in values.get("overlaps", [])],
+            sources={str(name): str(source) for name, source in values.get("sources", {}).items()},
         )
