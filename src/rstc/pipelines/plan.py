@@ -41,18 +41,15 @@ Action = Literal["start", "replace", "resume", "complete"]
 N_CALIBRATION = 256  # texts that are encoded to estimate the time: a batch for each of several cores
 WARM_UP = 32  # texts that are encoded before, because the first batch takes longer
 
-# Seconds of the steps after encoding, measured by benchmarks/dry_run.py on two cores: those of any run, and those that
-# grow with the number of training texts.
-FIXED_SECONDS = 3.0
-SECONDS_PER_FIT_TEXT = 6e-4
-REPEAT_SECONDS = 0.1  # of each repeat that estimates the reliability
-SECONDS_PER_REPEAT_AND_TEXT = 2e-6
-SEARCH_SECONDS = 2.5
-SEARCH_SECONDS_PER_TEXT = 6e-4
-MAX_SEARCH_TEXTS = 8000  # on which the number of clusters is estimated
-MAP_SECONDS_PER_TEXT = 2e-4
-MAX_MAP_TEXTS = 20_000  # up to which the time of the map grows
+# Seconds of the steps after encoding on the machine of benchmarks/results (end_to_end.json, scale.json,
+# dry_run.json), two cores that compute matrix products at this speed each: a constant, and what grows with the texts.
+GFLOPS_PER_CORE = 118.0
+CLUSTER_SECONDS, CLUSTER_SECONDS_PER_TEXT = 2.0, 5.5e-4
+REPEAT_SECONDS, REPEAT_SECONDS_PER_TEXT = 0.02, 1e-6  # of each repeat that estimates the reliability
+SEARCH_SECONDS, SEARCH_SECONDS_PER_TEXT, MAX_SEARCH_TEXTS = 1.5, 7e-4, 8000  # of estimating the number of clusters
+MAP_SECONDS, MAP_SECONDS_PER_TEXT, MAX_MAP_TEXTS = 1.8, 1.6e-4, 12_000  # of the map, the page and the files
 TRAINED_COST = 3.0  # of a training step for a text and a trained layer, relative to encoding it through a layer
+PRODUCT_SIZE, N_PRODUCTS = 512, 100  # matrix products that this machine is compared by
 
 
 @dataclass(frozen=True)
@@ -243,6 +240,7 @@ def plan_run(
     encoder.embed(tokens)
     seconds_per_text = (time.perf_counter() - started) / len(sample)
 
+    slowdown = _measure_slowdown()
     n_fit = min(config.max_fit_texts or len(texts), len(texts))
     n_steps = _count_steps(config, len(texts), n_fit)
     share_of_layers = 1.0 if n_layers == "all" else min(int(n_layers) / 6, 1.0)
@@ -270,12 +268,10 @@ def plan_run(
         seconds=TimeEstimate(
             load=progress.seconds["load"],
             encode=n_to_encode * seconds_per_text,
-            search=_estimate_search(fit_input.n_clusters, n_fit),
-            cluster=FIXED_SECONDS
-            + SECONDS_PER_FIT_TEXT * n_fit
-            + config.repeats * (REPEAT_SECONDS + SECONDS_PER_REPEAT_AND_TEXT * n_fit),
+            search=slowdown * _estimate_search(fit_input.n_clusters, n_fit),
+            cluster=slowdown * _estimate_clustering(config, n_fit),
             train=n_steps * min(config.batch_size, n_fit) * 2 * seconds_per_text * (1 + TRAINED_COST * share_of_layers),
-            map=1.0 + MAP_SECONDS_PER_TEXT * min(len(texts), MAX_MAP_TEXTS),
+            map=slowdown * (MAP_SECONDS + MAP_SECONDS_PER_TEXT * min(len(texts), MAX_MAP_TEXTS)),
         ),
         config=config,
     )
@@ -329,6 +325,34 @@ def _count_steps(config: Config, n_texts: int, n_fit: int) -> int:
         return 0
     per_epoch = max(-(-n_fit // config.batch_size), 1)
     return min(config.max_steps, config.max_epochs * per_epoch) if config.max_epochs else config.max_steps
+
+
+def _measure_slowdown() -> float:
+    """Return how many times as long a core takes as one of the machine that the constants were measured on.
+
+    One core is measured: on a busy machine, threads that wait for each other take longer than pieces of work that do
+    not.
+    """
+    import torch
+
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        A = torch.ones(PRODUCT_SIZE, PRODUCT_SIZE)
+        A @ A  # the first one takes longer
+        started = time.perf_counter()
+        for _ in range(N_PRODUCTS):
+            A @ A
+        seconds = time.perf_counter() - started
+    finally:
+        torch.set_num_threads(n_threads)
+    return seconds * GFLOPS_PER_CORE * 1e9 / (N_PRODUCTS * 2 * PRODUCT_SIZE**3)
+
+
+def _estimate_clustering(config: Config, n_fit: int) -> float:
+    """Return the seconds of finding the clusters and their reliability."""
+    repeats = config.repeats * (REPEAT_SECONDS + REPEAT_SECONDS_PER_TEXT * n_fit)
+    return CLUSTER_SECONDS + CLUSTER_SECONDS_PER_TEXT * n_fit + repeats
 
 
 def _estimate_search(n_clusters: int | ClusterRange, n_fit: int) -> float:
