@@ -37,6 +37,7 @@ from script_tables import (
     demo_screen,
     distributed_table,
     encoding_speed_table,
+    dry_run_table,
     end_to_end_table,
     load_test_table,
     map_table,
@@ -103,6 +104,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/reliability.md": {"load_test": load_test_table},
     "docs/comparison.md": {"other_tools": other_tools_table},
     "docs/updates.md": {"novel_clusters": novel_clusters_table},
+    "docs/programs.md": {"dry_run": dry_run_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},
     "docs/performance.md": {
         "training_step": training_step_table,

@@ -99,6 +99,8 @@ def name_variable(command: str, option: str) -> str:
 
 def list_file_options(command: str, parsed: Any) -> dict[str, Any]:
     """Return the options of a command that a settings file may give, by their names."""
+    if command == SETTINGS_TABLE:  # `rstc settings` has none: its table would be that of the settings
+        return {}
     refused = ONCE | NOT_IN_FILES.get(command, frozenset())
     if command == COMMAND_WITH_SETTINGS:
         refused |= {"set"}  # which the table of settings is for

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,6 +36,9 @@ from rstc.runtime.memory import GB, check_memory, free_memory
 from rstc.runtime.progress import Listener, Progress
 from rstc.validation.n_clusters import ClusterRange
 
+if TYPE_CHECKING:
+    from rstc.representation.encoder import Encoder
+
 Action = Literal["start", "replace", "resume", "complete"]
 
 N_CALIBRATION = 256  # texts that are encoded to estimate the time: a batch for each of several cores
@@ -48,7 +51,7 @@ CLUSTER_SECONDS, CLUSTER_SECONDS_PER_TEXT = 2.0, 5.5e-4
 REPEAT_SECONDS, REPEAT_SECONDS_PER_TEXT = 0.02, 1e-6  # of each repeat that estimates the reliability
 SEARCH_SECONDS, SEARCH_SECONDS_PER_TEXT, MAX_SEARCH_TEXTS = 1.5, 7e-4, 8000  # of estimating the number of clusters
 MAP_SECONDS, MAP_SECONDS_PER_TEXT, MAX_MAP_TEXTS = 1.8, 1.6e-4, 12_000  # of the map, the page and the files
-TRAINED_COST = 3.0  # of a training step for a text and a trained layer, relative to encoding it through a layer
+STEP_SECONDS, STEP_TEXTS, STEP_PARAMETERS = 0.2, 200, 1.77e6  # of a training step: its batch, and what it trains
 PRODUCT_SIZE, N_PRODUCTS = 512, 100  # matrix products that this machine is compared by
 
 
@@ -224,8 +227,7 @@ def plan_run(
         precision = choose_precision(config.precision, device)
         encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, device, precision)
         truncated_share = limit_tokens(encoder, texts, config.max_tokens)
-    n_layers = config.count_trained_layers(len(texts))
-    encoder.train_layers(n_layers)
+    encoder.train_layers(config.count_trained_layers(len(texts)))
     memory = estimate_memory(texts, encoder, fit_input.n_clusters, config, SINGLE_PROCESS)
     check_memory(memory, config.memory_gb)
 
@@ -243,7 +245,6 @@ def plan_run(
     slowdown = _measure_slowdown()
     n_fit = min(config.max_fit_texts or len(texts), len(texts))
     n_steps = _count_steps(config, len(texts), n_fit)
-    share_of_layers = 1.0 if n_layers == "all" else min(int(n_layers) / 6, 1.0)
     return RunPlan(
         action=action,
         writes=writes,
@@ -270,7 +271,7 @@ def plan_run(
             encode=n_to_encode * seconds_per_text,
             search=slowdown * _estimate_search(fit_input.n_clusters, n_fit),
             cluster=slowdown * _estimate_clustering(config, n_fit),
-            train=n_steps * min(config.batch_size, n_fit) * 2 * seconds_per_text * (1 + TRAINED_COST * share_of_layers),
+            train=slowdown * n_steps * _estimate_step(encoder, min(config.batch_size, n_fit)),
             map=slowdown * (MAP_SECONDS + MAP_SECONDS_PER_TEXT * min(len(texts), MAX_MAP_TEXTS)),
         ),
         config=config,
@@ -347,6 +348,16 @@ def _measure_slowdown() -> float:
     finally:
         torch.set_num_threads(n_threads)
     return seconds * GFLOPS_PER_CORE * 1e9 / (N_PRODUCTS * 2 * PRODUCT_SIZE**3)
+
+
+def _estimate_step(encoder: Encoder, batch_size: int) -> float:
+    """Return the seconds of a training step, in proportion to its texts and to the weights that it trains."""
+    trained = sum(
+        weights.numel()
+        for name, weights in encoder.named_parameters()
+        if weights.requires_grad and "embeddings" not in name  # a text uses few rows of them
+    )
+    return STEP_SECONDS * batch_size / STEP_TEXTS * trained / STEP_PARAMETERS
 
 
 def _estimate_clustering(config: Config, n_fit: int) -> float:
