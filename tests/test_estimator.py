@@ -523,7 +523,7 @@ def test_watch_gets_row_numbers_of_the_input(texts_and_topics: Any, quick: dict[
     seen: list[np.ndarray] = []
     with pytest.warns(MissingTextWarning):
         RSTC(4, random_state=0, **quick).fit([None, *texts], watch=lambda step, rows, clusters: seen.append(rows))
-    assert all(rows.tolist() == list(range(1, len(texts) + 1)) for rows in seen)
+    assert all(sorted(rows.tolist()) == list(range(1, len(texts) + 1)) for rows in seen)
 
 
 def test_saved_model_does_not_contain_the_cache_folder(

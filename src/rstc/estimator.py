@@ -223,7 +223,13 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         if config.detail == FINE and not processes.is_single:
             raise InputError("detail='fine' needs a run in a single process")
         fit_input = validate_fit_input(
-            X, y, self.n_clusters, class_contrast=config.class_contrast, noise=config.noise, processes=processes
+            X,
+            y,
+            self.n_clusters,
+            class_contrast=config.class_contrast,
+            noise=config.noise,
+            processes=processes,
+            orders_rows=config.row_order == "hash",
         )
         data, partial_labels = fit_input.data, fit_input.partial_labels
         if len(data.texts) < len(data.all_texts):
@@ -319,6 +325,8 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         validate_new_texts(new_texts, config.class_contrast)
         fixed_clusters = validate_fixed_clusters(fixed or {}, len(old_texts), self.n_clusters_)
         data = NonEmptyTexts.from_list([*old_texts, *new_texts], None, self.text_column_)
+        if config.row_order == "hash":
+            data = data.order_by_hash()
         rows = np.array(data.rows, dtype=np.int64)
         is_new = rows >= len(old_texts)
         given = np.append(fixed_clusters, np.full(len(new_texts), NOT_FIXED))[rows]
@@ -401,7 +409,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         chosen = select_proposals(self.proposals_, ids)
         if not chosen:
             return self
-        data, labels, n_before = NonEmptyTexts.from_list(self._texts), self.labels_.copy(), self.n_clusters_
+        data, labels, n_before = self._fitted_data(), self.labels_.copy(), self.n_clusters_
         for number, proposal in enumerate(chosen, start=n_before):
             labels[proposal.rows] = number
         n_clusters = n_before + len(chosen)
@@ -646,7 +654,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
         self.confidence_ = confidence_of(self.probabilities_, self.labels_)
         if self.reliability_ is not None:
-            data = NonEmptyTexts.from_list(self._texts)
+            data = self._fitted_data()
             # The clusters of outliers, too.
             clusters, E = groups[before[data.rows].argmax(1)], self.embedding_[data.rows]
             self.reliability_ = self.reliability_.merge_clusters(groups, E, data.texts, clusters)
@@ -654,7 +662,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _divide_clusters(self, division: Division, labels: Ints) -> None:
         """Divide the clusters of this model to those of the fine level, with the labels (N,) of the fitted texts."""
-        data = NonEmptyTexts.from_list(self._texts)
+        data = self._fitted_data()
         E, fine = self.embedding_[data.rows], labels[data.rows]
         self._set_fitted_model(self._fitted_model.divide_clusters(division.parents, fine, E))
         P = self.network_.predict_embeddings(torch.from_numpy(E)).log_p.exp().numpy()
@@ -691,7 +699,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _find_levels(self) -> Levels:
         """Find the levels of the clusters of the fitted texts, rows without a text included."""
-        data = NonEmptyTexts.from_list(self._texts)
+        data = self._fitted_data()
         levels = find_levels(
             self.labels_[data.rows],
             self.embedding_[data.rows],
@@ -704,6 +712,11 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         )
         labels = {name: data.expand(groups, NO_CLUSTER) for name, groups in levels.labels.items()}
         return replace(levels, labels=labels)
+
+    def _fitted_data(self) -> NonEmptyTexts:
+        """Return the fitted texts in the order in which they are processed."""
+        data = NonEmptyTexts.from_list(self._texts)
+        return data.order_by_hash() if self.config_.row_order == "hash" else data
 
     def _validate_checkpoints(self, checkpoints: str | Path | CheckpointFolder | None) -> CheckpointFolder | None:
         if checkpoints is not None and self.random_state is None:

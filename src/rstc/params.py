@@ -74,6 +74,7 @@ class RSTCParams(BaseEstimator):
         max_epochs: int | None = None,
         delta: float | None = None,
         stop_interval: int | None = None,
+        row_order: Literal["hash", "given"] | None = None,
         max_fit_texts: int | None = None,
         memory_gb: float | None = None,
         device: str | None = None,

@@ -22,7 +22,7 @@ def test_texts_outside_of_the_sample_are_judged_as_new_ones(
     quick: dict[str, Any], texts_and_topics: tuple[list[str], list[str]]
 ) -> None:
     texts = texts_and_topics[0]
-    model = RSTC(4, random_state=0, **quick).fit(texts)
+    model = RSTC(4, random_state=0, row_order="given", **quick).fit(texts)
     assert model.reliability_ is not None
     assert model.reliability_.repeats.labels.shape == (30, 70)
     others = np.setdiff1d(np.arange(len(texts)), model.reliability_.sample_rows)
@@ -39,7 +39,7 @@ def test_every_given_label_is_in_the_sample(
     texts, topics = texts_and_topics
     first_of_topic = {topic: topics.index(topic) for topic in set(topics)}
     y = [topic if first_of_topic[topic] == row else "" for row, topic in enumerate(topics)]
-    model = RSTC(4, random_state=0, **quick).fit(texts, y)
+    model = RSTC(4, random_state=0, row_order="given", **quick).fit(texts, y)
     assert model.reliability_ is not None
     given = list(first_of_topic.values())
     assert set(given) <= set(model.reliability_.sample_rows.tolist())

@@ -67,6 +67,7 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         max_steps=3000,
         max_epochs=0,
         max_fit_texts=0,
+        row_order="given",
     )
 
 

@@ -21,6 +21,7 @@ Start = Literal["auto", "kmeans", "spectral", "linkage"]
 LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-average-released", "ot-near"]
 TransportMethod = Literal["newton", "alternating", "literal"]
 Detail = Literal["auto", "coarse", "medium", "fine"]
+RowOrder = Literal["hash", "given"]
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 _NETWORK = "Encoder, heads and views"
@@ -321,6 +322,12 @@ class Config:
         at_least=1,
     )
 
+    row_order: RowOrder = setting(
+        "hash",
+        "Order in which texts are processed: 'hash' (of the texts), so that shuffled rows give the same clusters, or "
+        "'given' (as in the input), as in the paper. Each process of a distributed run orders its own texts.",
+        group=_RESOURCES,
+    )
     max_fit_texts: int = setting(
         100_000,
         "Maximum number of texts to train on; 0 trains on all. If there are more, training takes a subsample in which "

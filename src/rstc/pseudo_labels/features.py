@@ -22,6 +22,7 @@ from sklearn.preprocessing import normalize
 from rstc.numerics.nearest import nearest_neighbours
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 from rstc.runtime.distributed_rows import DistributedRows
+from rstc.runtime.threads import limit_library_threads
 
 MIN_DOCUMENT_FREQUENCY = 2  # of a word: one that occurs in a single text says nothing about others
 LSA_DIMENSIONS = 200
@@ -132,6 +133,7 @@ def _merge_document_frequencies(
     return processes.run_on_first(merge)
 
 
+@limit_library_threads("blas")  # on several threads, sums would be rounded differently
 def compute_lsa(tfidf: csr_matrix, rng: np.random.Generator, processes: ProcessGroup = SINGLE_PROCESS) -> Floats:
     """Reduce TF-IDF to at most 200 dimensions by truncated SVD, each row at length one (LSA).
 

@@ -22,6 +22,7 @@ from sklearn.preprocessing import normalize
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
+from rstc.runtime.threads import limit_library_threads
 
 BUNDLED_PACKAGE = "wordllama"
 BUNDLED_FILES = {  # of the package, by sha256; its code is not imported
@@ -90,6 +91,7 @@ class StaticVectors:
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts]), np.array(lengths, dtype=np.int64)
 
 
+@limit_library_threads("blas")  # on several threads, sums would be rounded differently
 def remove_common_component(E: Floats, processes: ProcessGroup = SINGLE_PROCESS) -> Floats:
     """Subtract from rows (n, D) the mean and the first principal component of the rows of all processes.
 

@@ -72,17 +72,17 @@ def parallel_map(function: Callable[[Item], Result], items: Sequence[Item]) -> l
     list
         The results in the order of the items.
     """
-    n_threads = torch.get_num_threads()
-    if n_threads == 1 or len(items) < 2 or not _lock.acquire(blocking=False):
+    if not _lock.acquire(blocking=False):
         return [function(item) for item in items]
+    n_threads = torch.get_num_threads()
     try:
         # Functions that suppress warnings change the global filters, in threads in any order: all are restored here.
-        with (
-            warnings.catch_warnings(),
-            limit_library_threads("blas"),
-            ThreadPoolExecutor(n_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool,
-        ):
-            return list(pool.map(function, items))
+        with warnings.catch_warnings(), limit_library_threads("blas"):
+            if n_threads == 1:
+                return [function(item) for item in items]
+            # A single item, too, is computed on one thread: on two, its sums would be rounded differently.
+            with ThreadPoolExecutor(n_threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+                return list(pool.map(function, items))
     finally:
         torch.set_num_threads(n_threads)
         _lock.release()

@@ -49,7 +49,7 @@ class Reliability:
     repeats : Repeats
         The repeated searches, in a sample of n texts of all processes.
     sample_rows : ndarray of shape (m,)
-        Which texts of this process are in the sample.
+        Which texts of this process are in the sample, as positions in the order in which texts are processed.
     sample_start : int
         Position of the first of them in the sample.
     structure : Structure

@@ -41,7 +41,14 @@ class FitInput:
 
 
 def validate_fit_input(
-    X: Any, y: Any, n_clusters: Any, *, class_contrast: bool, noise: float, processes: ProcessGroup
+    X: Any,
+    y: Any,
+    n_clusters: Any,
+    *,
+    class_contrast: bool,
+    noise: float,
+    processes: ProcessGroup,
+    orders_rows: bool = False,
 ) -> FitInput:
     """Validate the texts, the partial labels and the number of clusters of a fit.
 
@@ -59,6 +66,8 @@ def validate_fit_input(
         The setting `noise`.
     processes : ProcessGroup
         The processes that share the fit.
+    orders_rows : bool
+        Whether the texts are ordered by hash.
 
     Returns
     -------
@@ -78,6 +87,8 @@ def validate_fit_input(
     ([0, 2, 3], 2)
     """
     data = NonEmptyTexts.from_input(X)
+    if orders_rows:
+        data = data.order_by_hash()
     partial_labels = validate_partial_labels(y, data.rows, len(data.all_texts))
     requested = validate_n_clusters(n_clusters, int(processes.total(len(set(data.texts)))))
     if partial_labels is not None:

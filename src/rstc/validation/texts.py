@@ -1,9 +1,10 @@
-"""The rows of the input that hold a text, and the expansion of their results to all rows."""
+"""The rows of the input that hold a text, their order, and the expansion of their results to all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class NonEmptyTexts:
     all_texts : list of str or None
         Cleaned text of every row, None for a row without text.
     rows : list of int
-        Rows that hold a text.
+        Rows that hold a text, in ascending order unless they are ordered by hash.
     texts : list of str
         Texts of these rows.
     index : pandas.Index or None
@@ -55,6 +56,22 @@ class NonEmptyTexts:
         rows = [i for i, text in enumerate(texts) if text is not None]
         return cls(texts, rows, [text for text in texts if text is not None], index, column)
 
+    def order_by_hash(self) -> NonEmptyTexts:
+        """Return the same texts in an order that does not depend on that of the input.
+
+        Whatever is drawn at random or depends on a position afterwards is the same for shuffled rows. Hashes are
+        compared rather than the texts, because texts that begin alike would be neighbours and could be on one topic.
+
+        Examples
+        --------
+        >>> data = NonEmptyTexts.from_input(["late again", "", "lost"]).order_by_hash()
+        >>> data.texts == NonEmptyTexts.from_input(["lost", "late again"]).order_by_hash().texts
+        True
+        """
+        hashes = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in self.texts]
+        order = sorted(range(len(hashes)), key=hashes.__getitem__)  # stable: equal texts stay in the order of rows
+        return replace(self, rows=[self.rows[i] for i in order], texts=[self.texts[i] for i in order])
+
     def expand(self, values: NDArray[Any], missing: int) -> NDArray[Any]:
         """Expand values of the texts to values of all rows.
 
@@ -68,9 +85,9 @@ class NonEmptyTexts:
         Returns
         -------
         ndarray, (len(all_texts), ...)
-            The same array if every row holds a text.
+            The same array if every row holds a text and rows are in ascending order.
         """
-        if len(self.rows) == len(self.all_texts):
+        if self.rows == list(range(len(self.all_texts))):
             return values
         expanded = np.full((len(self.all_texts), *values.shape[1:]), missing, dtype=values.dtype)
         expanded[self.rows] = values
