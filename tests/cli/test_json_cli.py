@@ -245,7 +245,7 @@ def test_exit_codes_are_those_of_the_table_and_each_error_has_one() -> None:
     errors = (InputError("x"), MissingExtraError("x"), ResourceLimitError("x"), KeyboardInterrupt(), ValueError("x"))
     errors += (MemoryError(), OSError(28, "full"), StopRequested(signal.SIGTERM), StopRequested(signal.SIGINT))
     found = [classify_error(error) for error in errors]
-    assert [one.exit_code for one in found] == [2, 2, 2, 130, 1, 1, 1, 143, 130]
+    assert [one.exit_code for one in found] == [2, 2, 2, 130, 1, 2, 2, 143, 130]
     assert {one.code for one in found} <= set(codes)
 
 

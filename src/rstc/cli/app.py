@@ -34,7 +34,7 @@ from rstc.cli.exit_codes import INTERNAL_ERROR, Interruption, Outcome, UsageErro
 from rstc.cli.json_output import JsonOutput, announce, capture_output, is_json_requested, record_warning
 from rstc.cli.messages import print_message
 from rstc.cli.settings_file import SETTINGS_FILE, nest_options, read_given
-from rstc.errors import InputError, RstcWarning, first_line
+from rstc.errors import InputError, RstcWarning
 from rstc.runtime.signals import StopHandler
 from rstc.runtime.thread_environment import set_thread_environment
 
@@ -110,9 +110,12 @@ def main() -> None:
         sys.exit(_run_with_json(arguments))
     try:
         app()
-    except InputError as error:
-        print_message(f"rstc: {error}")
-        sys.exit(classify_error(error).exit_code)
+    except (InputError, MemoryError, OSError) as error:
+        outcome = classify_error(error)
+        if outcome is INTERNAL_ERROR:
+            raise
+        print_message(f"rstc: {describe_failure(error)}")
+        sys.exit(outcome.exit_code)
 
 
 def _run_with_json(arguments: list[str]) -> int:
@@ -151,19 +154,29 @@ def _fail(error: BaseException, output: JsonOutput) -> int:
         output.command = output.command or find_path(usage.ctx)
         message = usage.format_message()
         print_message(f"rstc: {message}")
-    elif isinstance(error, InputError):
-        message = str(error)
-        print_message(f"rstc: {message}")
-    elif isinstance(error, Exception):
-        traceback.print_exc()
-        message = first_line(error)
-        if outcome is INTERNAL_ERROR:
-            message = f"{type(error).__name__}: {message}"
+    elif outcome is INTERNAL_ERROR:
+        traceback.print_exception(error)
+        message = f"{type(error).__name__}: {error}"
     else:
-        message = "interrupted"
+        message = describe_failure(error)
         print_message(f"rstc: {message}")
     output.write_error(outcome, message)
     return outcome.exit_code
+
+
+def describe_failure(error: BaseException) -> str:
+    """Return what a user can mend, or an interruption, in a sentence.
+
+    >>> describe_failure(OSError(28, "No space left on device", "run/model"))
+    'run/model: No space left on device'
+    """
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return "interrupted"
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory{f' ({error})' if str(error) else ''}"
+    if isinstance(error, OSError):
+        return ": ".join(str(part) for part in (error.filename, error.strerror) if part)
+    return str(error)
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

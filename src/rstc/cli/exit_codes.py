@@ -41,7 +41,7 @@ USAGE = Outcome("usage", 2, "A command or an option that does not exist, or lack
 INVALID_INPUT = Outcome("invalid_input", 2, "A file, a column, a setting or a folder that cannot be used.")
 MISSING_EXTRA = Outcome("missing_extra", 2, "The command needs an extra of rstc; the message says how to install it.")
 RESOURCE_LIMIT = Outcome("resource_limit", 2, "The run needs more memory than is free or allowed.")
-OUT_OF_RESOURCES = Outcome("out_of_resources", 1, "Memory, disk space or open files ran out meanwhile.")
+OUT_OF_RESOURCES = Outcome("out_of_resources", 2, "Memory, disk space or open files ran out meanwhile.")
 INTERRUPTED = Outcome("interrupted", 130, "Interrupted by Ctrl-C (SIGINT).")
 TERMINATED = Outcome("terminated", 143, "Stopped by SIGTERM.")
 
@@ -49,11 +49,11 @@ OUTCOMES = (
     SUCCESS,
     INCOMPLETE,
     INTERNAL_ERROR,
-    OUT_OF_RESOURCES,
     USAGE,
     INVALID_INPUT,
     MISSING_EXTRA,
     RESOURCE_LIMIT,
+    OUT_OF_RESOURCES,
     INTERRUPTED,
     TERMINATED,
 )
