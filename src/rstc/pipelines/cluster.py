@@ -23,8 +23,7 @@ from rstc.errors import InputError
 from rstc.io.atomic import replace_folder
 from rstc.io.durability import flush_folder
 from rstc.io.formats import SUFFIXES
-from rstc.pipelines.checked_input import check_settings, read_checked_input
-from rstc.pipelines.inputs import RunInput, digest_rows
+from rstc.pipelines.inputs import RunInput, check_settings, digest_rows, read_checked_input
 from rstc.report.html.render import write_page
 from rstc.results.comparisons import ComparisonRequest, write_request
 from rstc.results.corrected_run import CorrectedRun

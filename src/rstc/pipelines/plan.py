@@ -15,9 +15,8 @@ from rstc.config import Config
 from rstc.errors import InputError, MissingTextWarning, UnusedSettingWarning
 from rstc.io.columns import list_text_columns
 from rstc.io.formats import SUFFIXES
-from rstc.pipelines.checked_input import check_settings, read_checked_input
 from rstc.pipelines.cluster import Command, can_be_completed, describe_request
-from rstc.pipelines.inputs import Columns, RunInput
+from rstc.pipelines.inputs import Columns, RunInput, check_settings, read_checked_input
 from rstc.results.comparisons import ComparisonRequest
 from rstc.results.language import find_languages
 from rstc.results.run_folder import (
