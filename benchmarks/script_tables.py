@@ -706,3 +706,18 @@ def verdicts_table() -> str:
         for kind, rows in kinds.items()
     ]
     return markdown_table(["texts", "runs", *verdicts], lines)
+
+
+def language_detection_table() -> str:
+    """Accuracy of language detectors on short texts, errors on English sets, speed and size."""
+    lines = [
+        [
+            row["detector"],
+            *(f"{100 * row[source]['mean']:.1f} %" for source in ("sentences", "messages")),
+            f"{100 * max(row['not_english'].values()):.1f} %",
+            f"{row['sentences']['texts_per_second']:,}",
+            f"{row['megabytes']:.1f} MB",
+        ]
+        for row in read("language_detection")["rows"]
+    ]
+    return markdown_table(["detector", "sentences", "messages", "taken for another language", "texts/s", "size"], lines)

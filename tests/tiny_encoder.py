@@ -61,3 +61,32 @@ def build_tiny_encoder(folder: Path) -> str:
     model = SentenceTransformer(modules=[transformer, Pooling(32, pooling_mode="mean")], device="cpu")
     model.save(str(folder / "model"), create_model_card=False)
     return str(folder / "model")
+
+
+def build_tiny_ngram_encoder(folder: Path) -> str:
+    """Build a small encoder of n-grams with random weights and the words of `TOPICS` as pieces; return its folder."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    from rstc.representation.ngram_encoder import NgramEncoder, NgramPooling
+    from rstc.representation.unigram_tokenizer import UnigramModel, convert_unigram
+
+    words = [f"▁{word}" for topic in TOPICS.values() for word in topic]
+    letters = ["▁", *(chr(c) for c in range(97, 123))]
+    pieces = [
+        ("\0<unk>", 0.0),
+        ("\0<s>", 0.0),
+        ("\0</s>", 0.0),
+        *((w, -2.0) for w in words),
+        *((c, -9.0) for c in letters),
+    ]
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        encoder = NgramEncoder(convert_unigram(UnigramModel(pieces, b"")), len(pieces), 16, 8, n_groups=3)
+        encoder.table.random_(0, 20)
+        for row, _ in enumerate(words):  # words of one topic lie together, as in a trained encoder
+            encoder.table[3 + row] += (row // 8 * 60 * (torch.arange(16) % 4 == row // 8)).to(torch.uint8)
+        encoder.scale.fill_(0.05)
+        model = SentenceTransformer(modules=[encoder, NgramPooling(40, 24, 12)], device="cpu")
+    model.save(str(folder / "ngrams"), create_model_card=False)
+    return str(folder / "ngrams")

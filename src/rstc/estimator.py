@@ -20,6 +20,7 @@ from rstc.errors import CollapseWarning, InputError, LevelWarning, MissingTextWa
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
+from rstc.language.detection import measure_languages
 from rstc.numerics.hierarchy import Tree, cut_tree
 from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel, refit_network
@@ -31,6 +32,7 @@ from rstc.pseudo_labels.confidence_model import assess_confidence
 from rstc.report.level_frames import LevelsMixin
 from rstc.report.visualize import VisualizeMixin
 from rstc.representation.encoder import Encoder
+from rstc.representation.encoder_choice import EncoderChoice, choose_encoder
 from rstc.representation.loading import load_encoder
 from rstc.representation.token_limit import limit_tokens
 from rstc.representation.views import Views, make_views, use_precomputed_views
@@ -85,8 +87,9 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
     imbalance : {"balanced", "light", "heavy"} or None, default=None
         How uneven the clusters are, for the preset "paper" only: sets `eps2`, `renewals` and `contrast_steps`.
     encoder : str, Path, SentenceTransformer or None, default=None
-        Model that embeds the texts: a folder, a hub name or an object, which is copied; None loads the bundled
-        all-MiniLM-L6-v2. Phi in the paper.
+        Model that embeds the texts: "multilingual" (needs the extra `multilingual`), a folder, a hub name or an object,
+        which is copied. None takes the bundled "all-MiniLM-L6-v2", but "multilingual" for texts that are mostly not
+        English, where it is installed. Phi in the paper.
     views : str, callable, tuple of two of them or None, default=None
         How two views of each text are made: a specification such as "deletion@0.1" (docs/views.md), or a function of
         texts or of (texts, generator) that returns augmented texts; a pair has one for each view. X^(1), X^(2) in the
@@ -151,6 +154,8 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         came as a list.
     config_ : Config
         All settings of the run.
+    encoder_reason_ : str or None
+        Why the encoder was taken; None if it was named.
     network_ : Network
         The trained encoder and its heads.
     seconds_ : dict
@@ -247,6 +252,8 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         with open_listener(progress) as listener:
             timing = Progress(listener)
             with timing.stage("load"):
+                choice = self._choose_encoder(data.texts, config, processes)
+                config = replace(config, encoder=choice.encoder) if choice else config
                 encoder = processes.run_on_all(lambda: self._load_encoder(config))
                 truncated_share = limit_tokens(encoder, data.texts, config.max_tokens, processes)
             config = replace(config, max_tokens=encoder.max_tokens)
@@ -272,7 +279,8 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         if partial_labels:
             classes = _order_classes(partial_labels.classes, result.order)
             known = np.append(np.argsort(result.order), NO_CLUSTER)[known]
-        self._set_result(result, data, config, timing, processes, known=known, classes=classes)
+        reason = choice.reason if choice else None
+        self._set_result(result, data, config, timing, processes, known=known, classes=classes, encoder_reason=reason)
         self.truncated_share_ = truncated_share
         self._choose_level(config.detail, timing)
         return self
@@ -567,12 +575,13 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         classes: list[Any] | None = None,
         previous: FittedModel | None = None,
         n_expected: int | None = None,
+        encoder_reason: str | None = None,
     ) -> None:
         """Set all attributes from the result of training.
 
         Texts keep their `known` cluster (N,), where it is not NO_CLUSTER. Of a `previous` model, the names
-        of its clusters and the record of how their number was found are kept. `n_expected` clusters should hold a text,
-        by default all.
+        of its clusters, the record of how their number was found and the reason for its encoder are kept. `n_expected`
+        clusters should hold a text, by default all.
         """
         prediction = result.prediction
         clusters = find_final_clusters(prediction, data.texts, known, config.noise, timing, processes)
@@ -599,6 +608,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             text_column=data.column,
             preset=self.preset,
             random_state=int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
+            encoder_reason=previous.encoder_reason if previous else encoder_reason,
         )
         P, E = prediction.log_p.exp().numpy(), prediction.E.numpy()
         labels = fitted_model.mark_outliers(clusters.labels, E, data.texts)
@@ -625,6 +635,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self._fitted_model = model
         self.network_ = model.network
         self.config_ = model.config
+        self.encoder_reason_ = model.encoder_reason
         self.n_clusters_ = model.n_clusters
         self.class_distribution_ = model.class_distribution
         self.classes_ = model.classes
@@ -738,10 +749,24 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         first, second = (data.select_view(list(view), number) for number, view in enumerate(views, start=1))
         return use_precomputed_views(data.texts, first, second)
 
+    def _choose_encoder(self, texts: Sequence[str], config: Config, processes: ProcessGroup) -> EncoderChoice | None:
+        """Choose the encoder by the languages of the texts of all processes; None if it is named."""
+        if config.encoder is not None:
+            return None
+        parts = processes.gather_objects((measure_languages(texts), len(texts)))
+        n_texts = sum(n for _, n in parts)
+        shares: dict[str, float] = {}
+        for part, n in parts:
+            for code, share in part.items():
+                shares[code] = shares.get(code, 0.0) + share * n / max(n_texts, 1)
+        shares = dict(sorted(shares.items(), key=lambda entry: -entry[1]))
+        return processes.run_on_first(lambda: choose_encoder(shares))
+
     def _load_encoder(self, config: Config) -> Encoder:
         device = choose_device(config.device)
         precision = choose_precision(config.precision, device)
-        return load_encoder(self.encoder, config.pooling, config.max_tokens, device, precision)
+        source = config.encoder if self.encoder is None else self.encoder
+        return load_encoder(source, config.pooling, config.max_tokens, device, precision, prompt=config.prompt)
 
     def _assign_in_blocks(self, X: Any, select: Callable[[Assignment], NDArray[Any]]) -> NDArray[Any]:
         """Assign texts block by block, so that only the selected array is held for all of them."""

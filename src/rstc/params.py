@@ -37,7 +37,8 @@ class RSTCParams(BaseEstimator):
         encoder: str | Path | SentenceTransformer | None = None,
         views: ViewLike | tuple[ViewLike, ViewLike] | None = None,
         # settings:start, written by tools/generate_docs.py
-        pooling: Literal["mean", "cls", "max", "model"] | None = None,
+        pooling: Literal["auto", "mean", "cls", "max", "model"] | None = None,
+        prompt: str | None = None,
         max_tokens: int | Literal["auto"] | None = None,
         trainable_layers: int | Literal["all"] | None = None,
         dropout: float | None = None,

@@ -100,6 +100,19 @@ def test_formulas_are_escaped_in_names_and_cells_but_not_in_numbers(tmp_path: Pa
     pd.testing.assert_frame_equal(unescape_formulas(escaped), table)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=अब()", "+تحويل", "-退款", "@คืนเงิน", "＝合計(A1)", "＋環境", "－возврат", "＠παραγγελία", "=환불", "＝הזמנה",
+    ],
+)  # fmt: skip
+def test_formulas_in_any_script_are_escaped_also_with_full_width_signs(text: str) -> None:
+    table = pd.DataFrame({"text": [text, f"{text[1:]}{text[0]}"]})
+    escaped = escape_formulas(table)
+    assert escaped["text"].tolist() == [f"'{text}", f"{text[1:]}{text[0]}"]
+    pd.testing.assert_frame_equal(unescape_formulas(escaped), table)
+
+
 EQUAL_NAMES = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
 CASES: dict[str, tuple[str, bytes, str]] = {
     "open quote": ("csv", b'text\n"late\n', "check its quotes"),

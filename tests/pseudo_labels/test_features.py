@@ -75,3 +75,15 @@ def test_reduced_points_keep_their_inner_products() -> None:
     reduced = reduce_dimensions(points)
     assert reduced.shape == (400, 128)
     assert np.allclose(reduced @ reduced.T, points @ points.T, atol=1e-4)
+
+
+def test_tfidf_of_german_texts_leaves_german_stop_words_out() -> None:
+    texts = ["Wo ist die Rechnung und das Paket?", "Die Rechnung ist nicht da", "Wann kommt das Paket an?"]
+    assert compute_tfidf(texts).shape == (3, 2)  # rechnung, paket
+
+
+def test_tfidf_finds_what_chinese_texts_share() -> None:
+    tfidf = compute_tfidf(["我要退款", "什么时候退款", "忘记密码怎么办", "如何修改密码"])
+    similarity = (tfidf @ tfidf.T).toarray()
+    assert similarity[0, 1] > 0 < similarity[2, 3]
+    assert similarity[0, 2] == 0

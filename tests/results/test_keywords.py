@@ -157,3 +157,17 @@ def test_any_texts_have_keywords_that_their_clusters_hold(rows: list[tuple[str, 
     for keywords in found.values():
         assert all(0 < keyword.share <= keyword.covered <= 1 and 0 < keyword.precision <= 1 for keyword in keywords)
         assert [keyword.covered for keyword in keywords] == sorted(keyword.covered for keyword in keywords)
+
+
+def test_words_of_all_clusters_are_stop_words_in_a_language_without_a_list() -> None:
+    rng = np.random.default_rng(0)
+    topics = [["kafe", "tano"], ["mbuku", "soma"], ["gari", "safi"], ["simu", "piga"]]
+    texts, labels = [], []
+    for label, topic in enumerate(topics):
+        for i in range(12):
+            grammar = rng.permutation(["ngo", "kwe", "lua"])[: 2 + (label == 0)]
+            texts.append(" ".join([*grammar, topic[i % 2], topic[0]]))
+            labels.append(label)
+    keywords = find_keywords(PhraseCounts.from_texts(texts, ["xx"]), np.array(labels))
+    found = {word for entries in keywords.values() for keyword in entries for word in keyword.text.split()}
+    assert found == {word for topic in topics for word in topic}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rstc.results import messages
 from rstc.results.messages import Message, find_dominant_names, find_messages
 from tiny_encoder import make_texts
 
@@ -39,17 +40,46 @@ def test_truncation_by_the_encoder_itself_has_no_setting() -> None:
 @pytest.mark.parametrize(
     ("texts", "text"),
     [
-        (GERMAN, "most of the 4 texts look German"),
+        (GERMAN, "the texts are in German"),
         (
             ["где моя посылка", "хочу вернуть деньги", "пароль"],
-            "100 % of the texts look to be written in Cyrillic letters",
+            "the texts are in Russian",
         ),
-        (["包裹在哪里", "我要退款", "忘记密码", "refund"], "75 % of the texts look Chinese or Japanese"),
+        (["包裹在哪里", "我要退款", "忘记密码", "refund"], "75 % of the texts are in Chinese"),
     ],
 )
 def test_texts_in_another_language_are_a_warning(texts: list[str], text: str) -> None:
     assert describe(texts) == [text]
-    assert describe(texts, is_default_encoder=False) == []
+    assert describe(texts, encoder="all-MiniLM-L6-v2") == [text]
+    assert describe(texts, encoder="some/model") == []
+    assert describe(texts, encoder="multilingual") == []  # as the user wanted it
+
+
+def test_the_command_that_installs_the_multilingual_encoder_is_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "is_multilingual_installed", lambda: False)
+    (message,) = find_messages(GERMAN, np.arange(4))
+    assert message.level == "warning"
+    assert message.advice is not None
+    assert "pip install 'rstc[multilingual]' brings one for them" in message.advice
+
+
+def test_a_multilingual_encoder_that_was_chosen_is_a_note() -> None:
+    (message,) = find_messages(GERMAN, np.arange(4), encoder="multilingual", encoder_reason="so")
+    assert message.text == "the texts are in German; the multilingual encoder was taken"
+    assert message.level == "note"
+
+
+def test_a_language_that_no_encoder_was_trained_on_is_named() -> None:
+    swedish = {"sv": 0.7, "en": 0.3}
+    (message,) = find_messages(GERMAN, np.arange(4), encoder="multilingual", encoder_reason="so", languages=swedish)
+    assert message.text == "70 % of the texts are in Swedish, which the multilingual encoder was not trained on"
+    assert message.level == "warning"
+    (message,) = find_messages(GERMAN, np.arange(4), languages=swedish)
+    assert message.advice is not None
+    assert message.advice.endswith(messages.OTHER_ENCODER)
+    rest = {"de": 0.7, "sv": 0.3}
+    (message,) = find_messages(GERMAN, np.arange(4), encoder="multilingual", languages=rest)
+    assert message.level == "note"
 
 
 def test_english_texts_with_foreign_names_are_english() -> None:

@@ -64,6 +64,7 @@ def test_all_parts_survive_a_round_trip() -> None:
         "clusters": [0, 1],
         "matrix": [[1, 0], [0, 1]],
     }
+    values["languages"] = {"de": 0.75, "en": 0.25}
     summary = Summary.from_json(values)
     assert json.dumps(summary.to_json()) == json.dumps(values)
     assert summary.outliers is not None

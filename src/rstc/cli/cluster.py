@@ -110,6 +110,15 @@ def cluster(
             autocompletion=complete_level,
         ),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder",
+            metavar="NAME",
+            help="Sentence encoder: all-MiniLM-L6-v2 (English), multilingual, a folder or a hub name. By default the "
+            "languages of the texts decide between the first two.",
+        ),
+    ] = None,
     preset: Annotated[
         str,
         typer.Option(
@@ -175,6 +184,8 @@ def cluster(
 
         rstc cluster tickets.csv --out run --noise 0.005
 
+        rstc cluster bewertungen.csv --out run --encoder multilingual
+
         rstc cluster tickets.csv -k 12 --out run --labels known_topic
 
         rstc cluster tweets.jsonl -k 40 --text-column body --out run --seed 1
@@ -193,7 +204,9 @@ def cluster(
     """
     from rstc.results.comparisons import ComparisonRequest
 
-    changes = merge_settings(context, settings, {"device": device, "noise": noise, "detail": detail})
+    changes = merge_settings(
+        context, settings, {"device": device, "encoder": encoder, "noise": noise, "detail": detail}
+    )
     n_clusters = int(clusters) if clusters.strip().isdecimal() else clusters
     options: dict[str, Any] = {
         "text_column": text_column,
@@ -340,6 +353,7 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
     from rstc.cli.display import format_levels, format_n_clusters, format_outliers, output, print_clusters, shorten
     from rstc.cli.messages import MAX_MESSAGES, format_messages
     from rstc.io.columns import format_text_column
+    from rstc.language.names import are_english, describe_languages
 
     print_clusters(summary.clusters, out)
     if summary.resumed_at is not None:
@@ -355,6 +369,8 @@ def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:
         f"{len(summary.clusters)} clusters{sample}{training}{converged}; {sum(summary.seconds.values()):.0f} s",
         soft_wrap=True,
     )
+    if not are_english(summary.languages):
+        output.print(f"Languages: {describe_languages(summary.languages)}", soft_wrap=True)
     if summary.n_clusters_search:
         output.print(format_n_clusters(summary.n_clusters_search))
     if summary.levels:

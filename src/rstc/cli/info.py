@@ -98,10 +98,13 @@ def _describe_run(folder: Path, summary: Summary, run: CorrectedRun | None, show
     from rstc.cli.display import format_levels, format_n_clusters, format_seconds
     from rstc.cli.messages import format_messages
     from rstc.io.columns import format_text_column
+    from rstc.language.names import describe_languages
 
     source = summary.input
     sheet = "" if source.sheet is None else f", sheet {source.sheet!r}"
     lines = {"input": f"{source.file}{sheet}, {format_text_column(source.text_column)}"}
+    if summary.languages:
+        lines["languages"] = describe_languages(summary.languages)
     if run is None:
         lines["map, page"] = f"missing, because the run was interrupted: `rstc report {folder}` makes them"
     if summary.reliability:

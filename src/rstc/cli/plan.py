@@ -91,6 +91,7 @@ def describe_plan(
         training=_describe_training(plan),
         encoder=EncoderItem(
             name=plan.config.encoder or BUNDLED_ENCODER,
+            reason=plan.encoder_reason,
             dim=plan.dim,
             max_tokens=plan.max_tokens,
             truncated_share=round(plan.truncated_share, 4),

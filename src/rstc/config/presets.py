@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from rstc.config.fields import Setting
 from rstc.config.settings import SETTINGS, Config
 from rstc.errors import InputError
+from rstc.representation.encoder_choice import BUNDLED_NAME
 
 Imbalance = Literal["balanced", "light", "heavy"]
 PRESETS = ("default", "paper")
@@ -43,6 +44,8 @@ def paper(imbalance: Imbalance = "balanced") -> Config:
         raise InputError(f"imbalance={imbalance!r} must be one of {', '.join(map(repr, _PAPER_BY_IMBALANCE))}")
     eps2, renewals, contrast_steps = _PAPER_BY_IMBALANCE[imbalance]
     return Config(
+        encoder=BUNDLED_NAME,
+        pooling="mean",
         max_tokens=32,
         trainable_layers="all",
         views="deletion@0.1",
@@ -141,8 +144,12 @@ def parse_setting(assignment: str) -> tuple[str, Any]:
     --------
     >>> parse_setting("trainable_layers=2"), parse_setting("class_contrast=false")
     (('trainable_layers', 2), ('class_contrast', False))
+    >>> parse_setting('prompt="query: "')  # quotation marks keep spaces
+    ('prompt', 'query: ')
     """
     name, equals, text = (part.strip() for part in assignment.partition("="))
     if not equals or not name:
         raise InputError(f"a setting is written NAME=VALUE, got {assignment!r}")
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = text[1:-1]
     return name, SETTINGS[name].parse(text) if name in SETTINGS else text

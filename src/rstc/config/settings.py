@@ -15,7 +15,7 @@ from rstc.config.fields import read_settings, setting
 from rstc.errors import InputError
 from rstc.representation.view_specs import parse_view_specs
 
-Pooling = Literal["mean", "cls", "max", "model"]
+Pooling = Literal["auto", "mean", "cls", "max", "model"]
 Training = Literal["auto", "always", "never"]
 Start = Literal["auto", "kmeans", "spectral", "linkage"]
 LabelSource = Literal["crossfit", "saot", "ot-random", "ot-uniform", "ot-average", "ot-average-released", "ot-near"]
@@ -48,15 +48,24 @@ class Config:
 
     encoder: str | None = setting(
         None,
-        "Sentence-Transformers model that embeds the texts: a folder or a hub name; None loads the bundled "
-        "all-MiniLM-L6-v2. Change it for texts in another language or of a special domain.",
+        "Sentence-Transformers model that embeds the texts: 'multilingual' (needs the extra multilingual), a folder or "
+        "a hub name. None takes the bundled 'all-MiniLM-L6-v2', but 'multilingual' for texts that are mostly not "
+        "English, where it is installed.",
         group=_NETWORK,
         symbol="Phi",
     )
     pooling: Pooling = setting(
-        "mean",
+        "auto",
         "How the token vectors of the last layer become one embedding: by their mean, by the first token ('cls'), by "
-        "their maximum, or by the modules that the encoder itself has after its transformer ('model').",
+        "their maximum, or by the modules that the encoder itself has after its transformer ('model'). 'auto' takes "
+        "the mean for all-MiniLM-L6-v2 and 'model' for all others.",
+        group=_NETWORK,
+    )
+    prompt: str = setting(
+        "auto",
+        "Words in front of each text that the encoder was trained with, such as 'query: '; empty for none. 'auto' "
+        "takes the encoder's own prompt for clustering, else its default one, and 'query: ' for models of the E5 "
+        "family.",
         group=_NETWORK,
     )
     max_tokens: int | Literal["auto"] = setting(

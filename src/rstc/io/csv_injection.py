@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 SPREADSHEET_FORMATS = ("csv", "tsv", "txt", "csv.gz", "tsv.gz", "txt.gz")  # formats that spreadsheets guess cells of
-FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "'")
+# Spreadsheets take the full-width forms of East Asian keyboards for the plain ones.
+FORMULA_PREFIXES = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "'")
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:

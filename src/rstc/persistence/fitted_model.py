@@ -70,6 +70,8 @@ class FittedModel:
         The preset that unset parameters were taken from.
     random_state : int or None
         The seed; None if it was not an integer.
+    encoder_reason : str or None
+        Why the encoder was taken; None if it was named.
     """
 
     network: Network
@@ -91,6 +93,7 @@ class FittedModel:
     random_state: int | None
     names: list[str | None] | None = None
     descriptions: list[str | None] | None = None
+    encoder_reason: str | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -222,6 +225,7 @@ class FittedModel:
             "classes": self.classes,
             "names": self.names,
             **({"descriptions": self.descriptions} if self.descriptions else {}),
+            **({"encoder_reason": self.encoder_reason} if self.encoder_reason else {}),
         }
 
     @classmethod
@@ -252,6 +256,9 @@ class FittedModel:
         descriptions = facts.get("descriptions")
         if descriptions is not None and not are_names(descriptions, n_clusters, MAX_DESCRIPTION_LENGTH):
             raise ValueError("descriptions are a string for each cluster")
+        reason = facts.get("encoder_reason")
+        if reason is not None and not isinstance(reason, str):
+            raise ValueError("encoder_reason is a sentence")
         return cls(
             network=network,
             config=config,
@@ -272,6 +279,7 @@ class FittedModel:
             random_state=facts["random_state"],
             names=names,
             descriptions=descriptions,
+            encoder_reason=reason,
         )
 
 

@@ -70,7 +70,7 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
             "",
             "from sentence_transformers import SentenceTransformer",
             "",
-            'SentenceTransformer("this-folder/encoder")  # the learned embedding alone',
+            f'SentenceTransformer("this-folder/encoder"{_name_options(model)})  # the learned embedding alone',
             "```",
             "",
             "## Training",
@@ -102,6 +102,12 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
 def _describe_n_clusters(model: FittedModel) -> str:
     search = model.n_clusters_search
     return "as given" if search is None else f"estimated from the texts ({search.low} to {search.high} fit as well)"
+
+
+def _name_options(model: FittedModel) -> str:
+    """Return what `SentenceTransformer` needs to open the encoder; an encoder of n-grams has classes of rstc."""
+    is_own = type(model.network.encoder.model[0]).__module__.startswith("rstc.")
+    return ", trust_remote_code=True" if is_own else ""
 
 
 def _remove_markup(label: str) -> str:

@@ -106,7 +106,10 @@ def load_model(folder: Path, device: str = "auto") -> FittedModel:
     config = _drop_named_models(folder, config)
     torch_device = choose_device(device)
     precision = choose_precision(config.precision, torch_device)
-    encoder = load_encoder(folder / ENCODER, "model", config.max_tokens, torch_device, precision, strict=True)
+    # Folders of versions without the setting hold encoders whose prompts, if any, were not used.
+    prompt = "auto" if "prompt" in description.config else ""
+    source = folder / ENCODER
+    encoder = load_encoder(source, "model", config.max_tokens, torch_device, precision, strict=True, prompt=prompt)
     n_texts = description.facts.get("n_texts")
     encoder.train_layers(config.count_trained_layers(n_texts if isinstance(n_texts, int) else 0))
     _check_head_size(folder, description, encoder.dim, config)

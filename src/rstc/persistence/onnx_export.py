@@ -19,7 +19,9 @@ from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.onnx_model import (
     CONFIDENCE,
     DESCRIPTION,
+    FORMAT_VERSION,
     MODEL,
+    PROMPT_VERSION,
     TOKENIZER,
     OnnxDescription,
     check_export_target,
@@ -60,6 +62,8 @@ def export_onnx(model: FittedModel, folder: Path) -> None:
             names=model.list_names(),
             versions=package_versions(),
             files={name: sha256(new / name) for name in names},
+            format_version=PROMPT_VERSION if encoder.prompt else FORMAT_VERSION,
+            prompt=encoder.prompt,
         )
         (new / DESCRIPTION).write_text(json.dumps(asdict(description), indent=1), encoding="utf-8")
 
@@ -69,11 +73,12 @@ class _ExportedNetwork(nn.Module):
 
     def __init__(self, encoder: Encoder, head: ClusterHead) -> None:
         super().__init__()
-        self.model, self.head = encoder.model, _convert_head(head)
+        self.model, self.head, self.further_features = encoder.model, _convert_head(head), encoder.further_features
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return log P and E."""
-        E = self.model({"input_ids": input_ids, "attention_mask": attention_mask})["sentence_embedding"]
+        features = {"input_ids": input_ids, "attention_mask": attention_mask, **self.further_features}
+        E = self.model(features)["sentence_embedding"]
         return self.head(E).log_softmax(1), E
 
 

@@ -22,7 +22,7 @@ from rstc.errors import InputError, first_line
 from rstc.io.atomic import check_writable, read_json, sha256
 from rstc.io.columns import TextColumn, to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment
-from rstc.representation.padding import MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
+from rstc.representation.padding import pad_ids, prepare_text, sort_by_length, split_into_batches
 from rstc.results.naming import are_names, fill_names
 from rstc.runtime.cores import default_threads
 from rstc.runtime.optional import import_optional
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MODEL, TOKENIZER, DESCRIPTION, CONFIDENCE = "model.onnx", "tokenizer.json", "onnx.json", "confidence.safetensors"
 FORMAT_VERSION = 1
+PROMPT_VERSION = 2  # of folders with a prompt, which earlier versions would not put in front of the texts
+MAX_PROMPT_CHARS = 1000
 MAX_COUNT = 10**6  # of clusters, dimensions or tokens
 
 
@@ -58,6 +60,8 @@ class OnnxDescription:
         The sha256 of the other files, by name.
     format_version : int
         The version of the folder's layout.
+    prompt : str
+        The words that the encoder expects in front of each text.
     """
 
     n_clusters: int
@@ -70,6 +74,7 @@ class OnnxDescription:
     files: dict[str, str]
     names: list[str] | None = None
     format_version: int = FORMAT_VERSION
+    prompt: str = ""
 
 
 class OnnxModel:
@@ -102,6 +107,7 @@ class OnnxModel:
         self.class_distribution_ = np.asarray(description.class_distribution, dtype=np.float64)
         self.text_column_ = description.text_column
         self.cluster_names_ = fill_names(description.names, description.n_clusters)
+        self._prompt = description.prompt
         self._pad_id, self._dim = description.pad, description.dim
         options = onnxruntime.SessionOptions()
         # Matrix products of this size gain more from running in parallel than from threads within each of them.
@@ -139,7 +145,7 @@ class OnnxModel:
         from rstc.pseudo_labels.confidence_model import assess_confidence  # imports scikit-learn
 
         data = NonEmptyTexts.from_list(to_text_list(X))
-        encodings = self._tokenizer.encode_batch([text[:MAX_TEXT_CHARS] for text in data.texts])
+        encodings = self._tokenizer.encode_batch([self._prompt + prepare_text(text) for text in data.texts])
         tokens = [encoding.ids for encoding in encodings]
         log_p = np.empty((len(tokens), self.n_clusters_), dtype=np.float32)
         E = np.empty((len(tokens), self._dim), dtype=np.float32)
@@ -181,8 +187,9 @@ def read_description(folder: Path) -> OnnxDescription:
     content = read_json(path)
     if not isinstance(content, dict) or "format_version" not in content:
         raise InputError(f"{path} is not the description of an exported model")
-    if content["format_version"] != FORMAT_VERSION:
-        raise InputError(f"{path} has format version {content['format_version']}; this rstc reads {FORMAT_VERSION}")
+    if content["format_version"] not in (FORMAT_VERSION, PROMPT_VERSION):
+        raise InputError(f"{path} has format version {content['format_version']}; this rstc reads {PROMPT_VERSION}")
+    content.setdefault("prompt", "")
     shares, files, column = (content.get(name) for name in ("class_distribution", "files", "text_column"))
     names = content.get("names")
     valid = (
@@ -193,6 +200,8 @@ def read_description(folder: Path) -> OnnxDescription:
         and all(isinstance(share, (int, float)) for share in shares)
         and (column is None or to_text_column(column) is not None)
         and (names is None or are_names(names, content["n_clusters"]))
+        and isinstance(content["prompt"], str)
+        and len(content["prompt"]) <= MAX_PROMPT_CHARS
     )
     if not valid or not isinstance(files, dict):
         raise InputError(f"{path} is not the description of an exported model")

@@ -20,6 +20,8 @@ from rstc.io.formats import (
     open_table_writer,
     read_table,
 )
+from rstc.language.detection import measure_languages
+from rstc.representation.encoder_choice import choose_encoder
 from rstc.representation.folder_checks import check_encoder_source
 from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, parse_view_specs
 from rstc.runtime.progress import Listener, Progress
@@ -87,7 +89,8 @@ def augment(
 
     def load() -> Encoder:
         with timing.stage("load"):
-            return load_encoder(encoder, config.pooling, config.max_tokens, torch_device)
+            source = choose_encoder(measure_languages(data.texts)).encoder if encoder is None else encoder
+            return load_encoder(source, config.pooling, config.max_tokens, torch_device)
 
     with timing.stage("views"):
         rng = np.random.default_rng(random_state)
@@ -130,7 +133,7 @@ def augment_file(
     seed : int
         Seed of the augmentation.
     encoder : str, optional
-        The Sentence-Transformers model that some views need; by default the bundled one.
+        The Sentence-Transformers model that some views need; by default as in clustering.
     device : str
         The device of the encoder.
     listener : callable, optional

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,7 +18,6 @@ from rstc.io.formats import SUFFIXES
 from rstc.pipelines.cluster import Command, can_be_completed, describe_request
 from rstc.pipelines.inputs import Columns, RunInput, check_settings, read_checked_input
 from rstc.results.comparisons import ComparisonRequest
-from rstc.results.language import find_languages
 from rstc.results.run_folder import (
     CHECKPOINTS,
     CLUSTERS,
@@ -93,8 +92,10 @@ class RunPlan:
         The rows.
     n_texts, n_distinct, n_characters : int
         Number of rows with a text, of distinct texts, and of their characters.
-    languages : list of str
-        Languages of the texts, by ISO 639-1 code.
+    languages : dict of str to float
+        Share of each language among the texts, by ISO 639 code.
+    encoder_reason : str or None
+        Why the encoder was taken, None if it was named.
     kept_columns : list of str
         Columns that are kept on the page.
     n_clusters : int or (int, int or None)
@@ -130,7 +131,8 @@ class RunPlan:
     n_texts: int
     n_distinct: int
     n_characters: int
-    languages: list[str]
+    languages: dict[str, float]
+    encoder_reason: str | None
     kept_columns: list[str]
     n_clusters: int | ClusterRange
     n_trained: int
@@ -216,15 +218,22 @@ def plan_run(
 
     with progress.stage("load"):
         progress.advance(0, 0)
+        from rstc.language.detection import measure_languages
         from rstc.representation.embedding_cache import EmbeddingCache
+        from rstc.representation.encoder_choice import choose_encoder
         from rstc.representation.loading import load_encoder
         from rstc.representation.token_limit import limit_tokens
         from rstc.runtime.device import choose_device, choose_precision
         from rstc.training.inputs import estimate_memory
 
+        languages = measure_languages(texts)
+        choice = choose_encoder(languages) if config.encoder is None else None
+        config = replace(config, encoder=choice.encoder) if choice else config
         device = choose_device(config.device)
         precision = choose_precision(config.precision, device)
-        encoder = load_encoder(config.encoder, config.pooling, config.max_tokens, device, precision)
+        encoder = load_encoder(
+            config.encoder, config.pooling, config.max_tokens, device, precision, prompt=config.prompt
+        )
         truncated_share = limit_tokens(encoder, texts, config.max_tokens)
     encoder.train_layers(config.count_trained_layers(len(texts)))
     memory = estimate_memory(texts, encoder, fit_input.n_clusters, config, SINGLE_PROCESS)
@@ -252,7 +261,8 @@ def plan_run(
         n_texts=len(texts),
         n_distinct=n_distinct,
         n_characters=sum(map(len, texts)),
-        languages=list(find_languages(texts)),
+        languages=languages,
+        encoder_reason=choice.reason if choice else None,
         kept_columns=_list_kept(run_input) if keep_columns else [],
         n_clusters=fit_input.n_clusters,
         n_trained=n_fit,

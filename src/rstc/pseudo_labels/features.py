@@ -19,6 +19,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
+from rstc.language.detection import MAX_TEXTS, measure_languages
+from rstc.language.terms import make_term_splitter
 from rstc.numerics.nearest import nearest_neighbours
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 from rstc.runtime.distributed_rows import DistributedRows
@@ -70,7 +72,9 @@ def build_word_features(
 
 
 def compute_tfidf(texts: Sequence[str], processes: ProcessGroup = SINGLE_PROCESS) -> csr_matrix:
-    """Compute the TF-IDF of texts over words that occur in at least two texts, without English stop words.
+    """Compute the TF-IDF of texts over words that occur in at least two texts, without stop words of their languages.
+
+    Words are those of `rstc.language.terms`; English texts have scikit-learn's words and stop words.
 
     Parameters
     ----------
@@ -88,7 +92,7 @@ def compute_tfidf(texts: Sequence[str], processes: ProcessGroup = SINGLE_PROCESS
     >>> X.shape, X.toarray().round(1).tolist()[0]
     ((4, 2), [1.0, 0.0])
     """
-    counts, own_words = _count_words(texts)
+    counts, own_words = _count_words(texts, _measure_languages(texts, processes))
     n_texts = int(processes.total(len(texts)))
     words, frequencies = _merge_document_frequencies(own_words, counts, processes)
     if not words:
@@ -106,9 +110,18 @@ def compute_tfidf(texts: Sequence[str], processes: ProcessGroup = SINGLE_PROCESS
     return csr_matrix(normalize(tfidf, copy=False))
 
 
-def _count_words(texts: Sequence[str]) -> tuple[csr_matrix, list[str]]:
-    """Count the words of each text, (n, V), without English stop words; return the counts and the words."""
-    vectorizer = CountVectorizer(stop_words="english", dtype=np.float32)
+def _measure_languages(texts: Sequence[str], processes: ProcessGroup) -> dict[str, float]:
+    """Return the share of each language in texts that are distributed over processes, from a sample of each process."""
+    if processes.is_single:
+        return measure_languages(texts)
+    step = max(-(-len(texts) * processes.size // MAX_TEXTS), 1)
+    samples = processes.gather_objects(list(texts[::step]))
+    return measure_languages([text for sample in samples for text in sample])
+
+
+def _count_words(texts: Sequence[str], shares: Mapping[str, float]) -> tuple[csr_matrix, list[str]]:
+    """Count the words of each text, (n, V), without stop words; return the counts and the words."""
+    vectorizer = CountVectorizer(analyzer=make_term_splitter(shares), dtype=np.float32)
     try:
         counts = vectorizer.fit_transform(texts)
     except ValueError:  # the vocabulary is empty

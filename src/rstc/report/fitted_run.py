@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rstc.io.columns import TEXT_COLUMN
 from rstc.io.predictions import NO_CLUSTER
+from rstc.language.detection import measure_languages
 from rstc.results.comparisons import ComparisonRequest
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.describe import describe
@@ -62,6 +63,7 @@ class ClusteredTexts(Protocol):
     reliability_: Any
     network_: Any
     config_: Any
+    encoder_reason_: str | None
 
     @property
     def level_labels(self) -> Any:
@@ -243,7 +245,9 @@ def build_summary(
         updates=list(origin.updates),
         overlaps=list(origin.overlaps),
         sources=dict(origin.sources),
+        encoder_reason=model.encoder_reason_,
         messages=find_model_messages(model, output.texts, output.clusters[output.shown], input_info.n_missing),
+        languages=measure_languages(output.texts),
     )
 
 
@@ -259,7 +263,8 @@ def find_model_messages(
         max_tokens=encoder.max_tokens,
         truncated_share=model.truncated_share_,
         encoder_limit=encoder.max_input_tokens,
-        is_default_encoder=model.config_.encoder is None,
+        encoder=model.config_.encoder,
+        encoder_reason=model.encoder_reason_,
     )
 
 

@@ -163,7 +163,7 @@ def _fingerprint(encoder: Encoder) -> str:
     split = encoder.n_trainable_layers if encoder.is_split else None  # hidden states are rounded at the split
     architecture = f"{encoder.model!r} {encoder.precision} {split}"
     digest = hashlib.sha256(architecture.encode())
-    digest.update(fingerprint_weights(encoder.named_parameters()).encode())
+    digest.update(fingerprint_weights(encoder.named_weights()).encode())
     return digest.hexdigest()[:32]
 
 

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from rstc.errors import InputError
 from rstc.representation.embedding_lookup import find_word_embedding, share_embedding_lookup
 from rstc.representation.fast_dropout import replace_dropout
-from rstc.representation.padding import MAX_BATCH_TOKENS, MAX_TEXT_CHARS, pad_ids, sort_by_length, split_into_batches
+from rstc.representation.padding import MAX_BATCH_TOKENS, pad_ids, prepare_text, sort_by_length, split_into_batches
+from rstc.representation.prompts import count_prompt_tokens
 from rstc.representation.split_encoder import LayerSplit
 from rstc.representation.token_limit import MIN_TOKENS
 from rstc.runtime.threads import parallel_map
@@ -49,6 +50,8 @@ class Encoder(nn.Module):
         transformer reads, until `limit_tokens` sets another number.
     precision : torch.dtype
         The precision of the encoder's arithmetic; parameters and embeddings stay in float32.
+    prompt : str
+        The words that the model expects in front of each text.
     """
 
     def __init__(
@@ -56,12 +59,15 @@ class Encoder(nn.Module):
         model: SentenceTransformer,
         max_tokens: int | Literal["auto"],
         precision: torch.dtype = torch.float32,
+        prompt: str = "",
     ) -> None:
         super().__init__()
         self.model = model
         replace_dropout(model)
         self.max_input_tokens = _max_input_tokens(model)
-        self.precision = precision
+        self.precision, self.prompt = precision, prompt
+        n_prompt_tokens = count_prompt_tokens(model, prompt)
+        self.further_features = {"prompt_length": n_prompt_tokens} if n_prompt_tokens else {}
         self.limit_tokens(min(MIN_TOKENS, self.max_input_tokens) if max_tokens == "auto" else max_tokens)
         self._pad_id = self.model.tokenizer.pad_token_id or 0
         self._trainable_modules: Sequence[nn.Module] = [self.model]
@@ -109,11 +115,15 @@ class Encoder(nn.Module):
         """
         max_length = min(max_tokens or self.max_tokens, self.max_input_tokens)
         tokens: list[TokenIds] = []
-        for start in range(0, len(texts), CHUNK_TEXTS):  # a tokenizer's output takes 1 to 2 KB per text
-            chunk = [text[:MAX_TEXT_CHARS] for text in texts[start : start + CHUNK_TEXTS]]
-            ids = self.model.tokenizer(chunk, truncation=True, max_length=max_length)["input_ids"]
+        for ids in self._iter_ids(texts, max_length):
             tokens += [np.asarray(row, dtype=np.int32) for row in ids]
         return tokens
+
+    def named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """Yield the names and values of all that the encoder stores: its parameters, and then what is never trained."""
+        parameters = dict(self.named_parameters())
+        yield from parameters.items()
+        yield from ((name, values) for name, values in self.state_dict().items() if name not in parameters)
 
     def limit_tokens(self, max_tokens: int) -> None:
         """Truncate texts to this many tokens from now on, the special ones included."""
@@ -125,9 +135,7 @@ class Encoder(nn.Module):
     def count_lengths(self, texts: Sequence[str], longest: int) -> NDArray[np.int64]:
         """Return the number of texts of each length in tokens, (longest + 1,); longer texts count as the longest."""
         counts = np.zeros(longest + 1, dtype=np.int64)
-        for start in range(0, len(texts), CHUNK_TEXTS):
-            chunk = [text[:MAX_TEXT_CHARS] for text in texts[start : start + CHUNK_TEXTS]]
-            ids = self.model.tokenizer(chunk, truncation=True, max_length=longest)["input_ids"]
+        for ids in self._iter_ids(texts, longest):
             counts += np.bincount([len(row) for row in ids], minlength=longest + 1)
         return counts
 
@@ -205,8 +213,10 @@ class Encoder(nn.Module):
     def train_layers(self, layers: int | str) -> None:
         """Make only the last `layers` transformer layers trainable, all parameters with "all", or none with 0."""
         self._trainable_modules, self._split = [self.model], None
-        if layers != "all":
-            split = LayerSplit(self.model, int(layers))
+        if layers == 0 and getattr(self.model[0], "runs_whole", False):
+            self._trainable_modules = []
+        elif layers != "all":
+            split = LayerSplit(self.model, int(layers), self.further_features)
             self._trainable_modules = split.trainable_layers
             self.eval()
             if split.matches_whole_model(self._pad_token_ids(self.tokenize(["a text", "and another one"]))):
@@ -228,6 +238,12 @@ class Encoder(nn.Module):
         """Write the encoder in Sentence-Transformers layout."""
         with silence_transformers():
             self.model.save(str(folder), create_model_card=False)
+
+    def _iter_ids(self, texts: Sequence[str], max_length: int) -> Iterator[list[list[int]]]:
+        """Yield the token ids of texts in chunks, because a tokenizer's output takes 1 to 2 KB per text."""
+        for start in range(0, len(texts), CHUNK_TEXTS):
+            chunk = [self.prompt + prepare_text(text) for text in texts[start : start + CHUNK_TEXTS]]
+            yield self.model.tokenizer(chunk, truncation=True, max_length=max_length)["input_ids"]
 
     def _forward_context(self, sequences: Sequences) -> AbstractContextManager[None]:
         """Return the context in which the batches of one forward pass run."""
@@ -276,11 +292,11 @@ class Encoder(nn.Module):
             states = self.model[0](self._pad_token_ids(tokens))["token_embeddings"].float().cpu().numpy()  # (B, L, D)
         return [states[row, : len(text)].copy() for row, text in enumerate(tokens)]
 
-    def _pad_token_ids(self, tokens: Sequences) -> dict[str, Tensor]:
+    def _pad_token_ids(self, tokens: Sequences) -> dict[str, Any]:
         """Return padded token ids and their attention mask as the model's input features."""
         ids, mask = pad_ids(tokens, self._pad_id)
         features = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
-        return {name: value.to(self.device) for name, value in features.items()}
+        return {name: value.to(self.device) for name, value in features.items()} | self.further_features
 
     def _pad_states(self, sequences: Sequences) -> tuple[Tensor, Tensor]:
         """Return padded hidden states (B, L, D) and their attention mask (B, L)."""

@@ -15,6 +15,8 @@ from safetensors import SafetensorError, safe_open
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import MAX_SETTINGS_BYTES, read_json
+from rstc.representation.encoder_choice import BUNDLED_NAME
+from rstc.representation.multilingual_files import MULTILINGUAL_NAME, check_multilingual_installed
 from rstc.runtime.hub import find_hub_name
 
 MODULES_FILE = "modules.json"
@@ -28,6 +30,8 @@ _MODULE_PACKAGE = "sentence_transformers."
 _VOCABULARY_FILES = ("tokenizer.json", "vocab.json", "added_tokens.json", "special_tokens_map.json")
 # Files and modules of a saved model. Other encoders may have more files, which are not opened.
 _ALLOWED_SUFFIXES = (".json", ".safetensors", ".txt", ".md", ".model")
+_NGRAM_MODULE = "rstc.representation.ngram_encoder"
+OWN_MODULES = (f"{_NGRAM_MODULE}.NgramEncoder", f"{_NGRAM_MODULE}.NgramPooling")
 _ALLOWED_MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
 # Architectures of text encoders; those of other kinds can name further models, which are then looked for on the hub.
 # fmt: off
@@ -58,12 +62,20 @@ def check_encoder_source(source: str | None) -> None:
     source : str or None
         The setting `encoder`: a folder or a hub name; None: the bundled encoder.
     """
-    if source is None:
+    if source is None or source == BUNDLED_NAME:
         return
-    if Path(source).is_dir():
+    if source == MULTILINGUAL_NAME:
+        check_multilingual_installed()
+    elif Path(source).is_dir():
         check_encoder_folder(Path(source))
     elif find_hub_name(source) is None:
         raise InputError(f"encoder={source!r} is neither a folder nor the name of a model on the hub")
+
+
+def is_ngram_folder(folder: Path) -> bool:
+    """Whether a folder that was checked holds an encoder of n-grams (`rstc.representation.ngram_encoder`)."""
+    path = folder / MODULES_FILE
+    return path.is_file() and read_json(path)[0]["type"] in OWN_MODULES
 
 
 def check_encoder_folder(folder: Path, strict: bool = False) -> None:
@@ -123,10 +135,11 @@ def _list_modules(folder: Path, strict: bool) -> Iterator[tuple[Path, str]]:
         full_type, subfolder = (
             (module.get("type"), module.get("path", "")) if isinstance(module, dict) else (None, None)
         )
-        if not isinstance(full_type, str) or not full_type.startswith(_MODULE_PACKAGE):
+        is_own = full_type in OWN_MODULES
+        if not isinstance(full_type, str) or not (is_own or full_type.startswith(_MODULE_PACKAGE)):
             raise InputError(f"{path} asks for code that is not Sentence-Transformers' own: {full_type}")
         module_type = full_type.rpartition(".")[2]
-        if strict and module_type not in _ALLOWED_MODULES:
+        if strict and not is_own and module_type not in _ALLOWED_MODULES:
             raise InputError(f"{path} asks for a module that no saved model has: {full_type}")
         if not isinstance(subfolder, str) or _leads_outside(subfolder):
             raise InputError(f"{path} names a path outside of its folder: {subfolder}")
@@ -195,6 +208,8 @@ def _check_size(module: Path, module_type: str) -> None:
             raise InputError(f"{path} has {key}={value}, which no encoder has")
     if module_type == "Transformer":
         n_implied = _count_implied_parameters(module)
+    elif f"{_NGRAM_MODULE}.{module_type}" in OWN_MODULES:
+        n_implied = _count_ngram_parameters(module_type, config)
     else:  # the sides of its matrices are among the integers
         sides = sorted((value for value in config.values() if isinstance(value, int)), reverse=True)
         n_implied = math.prod(sides[:2])
@@ -214,6 +229,20 @@ def _count_implied_parameters(module: Path) -> int:
     except Exception as error:  # each architecture raises exceptions of its own
         raise InputError(f"{module} does not hold a transformer ({first_line(error)})") from error
     return sum(weights.numel() for weights in model.parameters())
+
+
+def _count_ngram_parameters(module_type: str, config: dict[str, Any]) -> int:
+    """Count the weights of a module of an encoder of n-grams, without allocating them."""
+    import torch
+
+    from rstc.representation.ngram_encoder import NgramEncoder, NgramPooling
+
+    try:
+        with torch.device("meta"):
+            module = NgramPooling(**config) if module_type == "NgramPooling" else NgramEncoder(None, **config)
+    except Exception as error:  # torch raises exceptions of many types for settings that are no sizes
+        raise InputError(f"the settings of {module_type} are not those of an encoder ({first_line(error)})") from error
+    return sum(weights.numel() for weights in module.state_dict().values())
 
 
 def _count_stored_parameters(path: Path) -> int:

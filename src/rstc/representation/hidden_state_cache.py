@@ -128,7 +128,7 @@ class HiddenStateStore:
     """
 
     def __init__(self, folder: Path, encoder: Encoder) -> None:
-        frozen = ((name, weights) for name, weights in encoder.named_parameters() if not weights.requires_grad)
+        frozen = ((name, weights) for name, weights in encoder.named_weights() if not weights.requires_grad)
         self._folder = folder / f"{fingerprint_weights(frozen)}-{str(encoder.precision).rpartition('.')[2]}"
 
     def read(self) -> dict[bytes, HiddenStates]:

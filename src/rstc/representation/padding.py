@@ -1,7 +1,9 @@
-"""Sorting, batching and padding of token ids, without torch."""
+"""Texts as tokenizers read them, and sorting, batching and padding of token ids, without torch."""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,24 @@ from numpy.typing import NDArray
 MAX_TEXT_CHARS = 20_000  # a tokenizer would read all characters before it truncates
 # Large enough for efficient matrix products, small enough for the activations to stay in a core's cache.
 MAX_BATCH_TOKENS = 1024
+
+# Korean letters of one syllable, and Japanese letters with a voicing mark, each as characters of their own.
+_DECOMPOSED = re.compile("[\u1100-\u11ff]{2,}|[\u3041-\u30ff][\u3099\u309a]|[\uff66-\uff9d][\uff9e\uff9f]")
+
+
+def prepare_text(text: str) -> str:
+    """Return a text as it is given to a tokenizer: not too long, with Korean and Japanese letters composed.
+
+    Tokenizers made of SentencePiece models compose letters as such a model does, but for these.
+
+    >>> prepare_text("ｶﾞ\u1112\u1161\u11ab")
+    'ガ한'
+    """
+    return _DECOMPOSED.sub(_compose, text[:MAX_TEXT_CHARS])
+
+
+def _compose(match: re.Match[str]) -> str:
+    return unicodedata.normalize("NFKC", match[0])
 
 
 def sort_by_length(sequences: Sequence[Any]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ injected by a hook in front of the first trainable layer.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,8 @@ class LayerSplit:
         The model.
     n_trainable : int
         Number of trainable layers, which are the last ones of the transformer.
+    further_features : mapping, optional
+        What the model's modules get beside hidden states and attention mask.
 
     Attributes
     ----------
@@ -48,11 +50,13 @@ class LayerSplit:
         The transformer layers below and above the split.
     """
 
-    def __init__(self, model: SentenceTransformer, n_trainable: int) -> None:
+    def __init__(
+        self, model: SentenceTransformer, n_trainable: int, further_features: Mapping[str, Any] | None = None
+    ) -> None:
         layers = list(find_transformer_layers(model))
         if n_trainable > len(layers):
             raise InputError(f"trainable_layers={n_trainable}, but the encoder has {len(layers)} layers")
-        self._model = model
+        self._model, self._further_features = model, further_features or {}
         split = len(layers) - n_trainable
         self.frozen_layers, self.trainable_layers = layers[:split], layers[split:]
         self._layers_return_tuple = False
@@ -74,7 +78,7 @@ class LayerSplit:
 
     def run_upper(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return the embeddings (B, D) of texts by their hidden states (B, L, D) and attention mask (B, L)."""
-        features = {"attention_mask": mask}
+        features = {"attention_mask": mask, **self._further_features}
         if self.trainable_layers:
             _local.states = states.float()
             features["input_ids"] = torch.zeros_like(mask)  # arbitrary: the output of the lower layers is replaced

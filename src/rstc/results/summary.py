@@ -402,6 +402,11 @@ class Summary:
         Pairs of clusters that an update made hard to tell apart.
     sources : dict
         Options (such as "--seed") and settings that were not given on the command line, and where they were.
+    languages : dict of str to float
+        Share of each language among the shown texts that have one, by ISO 639 code, the most frequent first; languages
+        of less than one per cent are left out. Empty in summaries of versions that did not detect languages.
+    encoder_reason : str or None
+        Why the encoder was taken, None if it was named.
     """
 
     input: InputInfo
@@ -432,12 +437,15 @@ class Summary:
     updates: list[UpdateEntry] = field(default_factory=list)
     overlaps: list[ClusterOverlap] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
+    languages: dict[str, float] = field(default_factory=dict)
+    encoder_reason: str | None = None
 
     @property
     def decisions(self) -> list[str]:
         """What the run decided by itself, one sentence each."""
         level = describe_level(self.n_clusters_search, self.n_clusters, self.settings.get("detail"))
-        return [*describe_decisions(self.history, self.converged), *level]
+        encoder = [self.encoder_reason] if self.encoder_reason else []
+        return [*describe_decisions(self.history, self.converged), *encoder, *level]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as the JSON object of summary.json."""
@@ -474,6 +482,8 @@ class Summary:
             "updates": [entry.to_json() for entry in self.updates],
             "overlaps": [overlap.to_json() for overlap in self.overlaps],
             "sources": self.sources,
+            "languages": self.languages,
+            "encoder_reason": self.encoder_reason,
         }
         return summary | {name: value for name, value in optional.items() if value}
 
@@ -514,4 +524,6 @@ class Summary:
             updates=[UpdateEntry.from_json(entry) for entry in values.get("updates", [])],
             overlaps=[ClusterOverlap.from_json(overlap) for overlap in values.get("overlaps", [])],
             sources={str(name): str(source) for name, source in values.get("sources", {}).items()},
+            languages=dict(values.get("languages", {})),
+            encoder_reason=values.get("encoder_reason"),
         )

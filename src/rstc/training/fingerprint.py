@@ -57,7 +57,7 @@ def fingerprint_run(
         "settings": config.to_dict(),
         "seed": _to_json(rng.bit_generator.state),
         "augmenters": [_describe_augmenter(view.augmenter) for view in augmented],
-        "encoder": f"{fingerprint_weights(encoder.named_parameters())} {_digest_tokenizer(encoder)}",
+        "encoder": f"{fingerprint_weights(encoder.named_weights())} {_digest_tokenizer(encoder)}",
         "device": encoder.device.type,
         "precision": str(encoder.precision),
         "rstc": version("rstc"),
@@ -80,7 +80,8 @@ def _digest_tokenizer(encoder: Encoder) -> str:
     tokenizer = getattr(encoder.model.tokenizer, "backend_tokenizer", None)
     vocabulary = tokenizer.to_str() if tokenizer is not None else repr(encoder.model.tokenizer)
     modules = [f"{type(module).__name__} {module.get_config_dict()}" for module in list(encoder.model)[1:]]
-    return hashlib.sha256(f"{vocabulary} {modules}".encode()).hexdigest()[:16]
+    prompt = f" {encoder.prompt}" if encoder.prompt else ""
+    return hashlib.sha256(f"{vocabulary} {modules}{prompt}".encode()).hexdigest()[:16]
 
 
 def _digest(texts: Sequence[str], first_row: int) -> int:

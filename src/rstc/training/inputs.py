@@ -92,6 +92,6 @@ def estimate_memory(
         max_tokens=encoder.max_tokens,
         n_clusters=n_clusters if isinstance(n_clusters, int) else n_clusters[1] or ASSUMED_N_CLUSTERS,
         dim=encoder.dim,
-        encoder_bytes=sum(weights.numel() * weights.element_size() for weights in encoder.parameters()),
+        encoder_bytes=sum(weights.numel() * weights.element_size() for _, weights in encoder.named_weights()),
         cache_bytes=config.cache_mb * 2**20 if config.count_trained_layers(n_total) else 0,
     )

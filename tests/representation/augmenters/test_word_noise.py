@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rstc.errors import InputError
+from rstc.language.characters import split_clusters
 from rstc.representation.augmenters.base import Augmenter, apply_augmenter
 from rstc.representation.augmenters.nearest import SynonymReplacement, Synonyms
 from rstc.representation.augmenters.word_noise import ADJACENT_KEYS, Typos, WordDeletion, WordSwap, add_typo
@@ -43,7 +46,7 @@ def test_deletion_keeps_the_rows_and_at_least_one_word_of_each_text(texts: list[
     assert len(views) == len(texts)
     for text, view in zip(texts, views, strict=True):
         assert view.strip()
-        assert set(view.split()) <= set(text.split())
+        assert not Counter("".join(view.split())) - Counter(text)
 
 
 @pytest.mark.parametrize("augmenter", AUGMENTERS, ids=lambda augmenter: type(augmenter).__name__)
@@ -105,3 +108,25 @@ def test_share_outside_of_0_and_1_is_refused(share: float) -> None:
     for augmenter in (WordDeletion, WordSwap, Typos, Synonyms):
         with pytest.raises(InputError, match="between 0 and 1"):
             augmenter(share)
+
+
+@pytest.mark.parametrize("text", ["我的包裹还没有到", "荷物がまだ届きません", "พัสดุของฉันยังไม่มาถึง"])
+def test_texts_without_spaces_lose_and_swap_parts(text: str) -> None:
+    rng = np.random.default_rng(0)
+    shorter = {WordDeletion(0.3)([text], rng)[0] for _ in range(20)}
+    assert len(shorter) > 5
+    assert all(0 < len(part) <= len(text) and " " not in part for part in shorter)
+    swapped = {WordSwap(0.3)([text], rng)[0] for _ in range(20)}
+    assert len(swapped) > 3
+    assert all(sorted(other) == sorted(text) for other in swapped)
+
+
+@pytest.mark.parametrize("word", ["पासवर्ड", "கடவுச்சொல்"])
+def test_typos_leave_vowel_signs_at_their_letters(word: str) -> None:
+    clusters = set(split_clusters(word))
+    for seed in range(20):
+        assert set(split_clusters(add_typo(word, np.random.default_rng(seed)))) <= clusters
+
+
+def test_words_of_too_few_letters_have_no_typo() -> None:
+    assert add_typo("की", np.random.default_rng(0)) == "की"

@@ -24,7 +24,7 @@ class TextsItem:
     n_texts: int = about("Number of rows that hold a text.")
     n_distinct: int = about("Number of distinct texts.")
     n_characters: int = about("Number of characters.")
-    languages: list[str] = about("Languages of the texts, by ISO 639-1 code, that of most texts first.")
+    languages: dict[str, float] = about("Share of each language among the texts, by ISO 639 code.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,7 @@ class EncoderItem:
     """The encoder of a run."""
 
     name: str = about("Its folder or its name on the hub, or that of the bundled one.")
+    reason: str | None = about("Why it is taken; null if it was named.")
     dim: int = about("Dimension of the embeddings.")
     max_tokens: int = about("Number of tokens to which texts are cut.")
     truncated_share: float = about("Share of the texts that are cut.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from rstc.io.columns import format_text_column, list_text_columns
 from rstc.io.predictions import HIGH_CONFIDENCE, MEDIUM_CONFIDENCE
+from rstc.language.names import are_english, describe_languages
 from rstc.numerics.hierarchy import collapse_tree
 from rstc.report.colours import GREY, HUES, assign_colours, colour_run
 from rstc.results.comparisons import Comparisons
@@ -62,6 +63,7 @@ def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None
             "clusters requested": "auto" if summary.n_clusters_search else summary.n_clusters,
             "clusters found": len(summary.clusters),
             **_build_outlier_content(summary.outliers),
+            **({"languages": describe_languages(summary.languages)} if summary.languages else {}),
             "preset": summary.preset,
             "seed": summary.seed,
             "device": f"{summary.device}, {summary.precision}",
@@ -75,6 +77,8 @@ def build_page_content(run: CorrectedRun, comparisons: Comparisons | None = None
             "name": " + ".join(list_text_columns(source.text_column)),
             "position": run.points.text_position,
         },
+        "languages": summary.languages,
+        "language_sentence": None if are_english(summary.languages) else describe_languages(summary.languages),
         "settings": summary.settings,
         "versions": summary.versions,
         "rows": None if _holds_all_rows(run) else (run.points.rows + 1).tolist(),

@@ -34,6 +34,7 @@ STYLES = ("page", "tabs")
 SCRIPTS = (
     "data",
     "columns",
+    "languages",
     "dom",
     "state",
     "colours",

@@ -7,12 +7,17 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 
+from rstc.language.characters import EAST_ASIAN, IS_UNSPACED, MARKS, UNSPACED, split_clusters
+
 MAX_WORD_CHARS = 40  # longer runs of letters are not words
 
 # Scripts that are written without spaces, where a run of letters is a phrase.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+
+_UNSPACED_RUN = re.compile(f"([{UNSPACED}][{UNSPACED}{MARKS}]*)")
+_EAST_ASIAN = re.compile(f"[{EAST_ASIAN}]")
 
 Span = tuple[int, int]  # start and end of a word in its text
 
@@ -41,6 +46,44 @@ def find_words(text: str, min_letters: int = 2) -> list[Span]:
         for match in _word_pattern().finditer(text)
         if min_letters <= match.end() - match.start() <= MAX_WORD_CHARS and not _UNSPACED.search(match[0])
     ]
+
+
+def split_units(text: str) -> tuple[list[str], list[str]]:
+    """Split a text at white space, and where scripts without spaces are, into pieces of two or three characters.
+
+    Returns
+    -------
+    units : list of str
+        Words and pieces.
+    separators : list of str
+        What stands before each of them: a space, or nothing inside a run of letters without spaces.
+
+    Examples
+    --------
+    >>> split_units("my parcel"), split_units("取消 VIP订单吧")
+    ((['my', 'parcel'], ['', ' ']), (['取消', 'VIP', '订单', '吧'], ['', ' ', '', '']))
+    """
+    if text.isascii() or not IS_UNSPACED.search(text):
+        words = text.split()
+        return words, ["" if i == 0 else " " for i in range(len(words))]
+    units, separators = [], []
+    for i, word in enumerate(text.split()):
+        pieces = _cut_unspaced(word) if IS_UNSPACED.search(word) else [word]
+        units += pieces
+        separators += [" " if i else "", *[""] * (len(pieces) - 1)]
+    return units, separators
+
+
+def _cut_unspaced(word: str) -> list[str]:
+    """Cut the letters without spaces in a word into pieces, and leave its other parts whole."""
+    pieces: list[str] = []
+    for part in _UNSPACED_RUN.split(word):
+        if IS_UNSPACED.match(part):
+            clusters, size = split_clusters(part), 2 if _EAST_ASIAN.match(part) else 3
+            pieces += ["".join(clusters[i : i + size]) for i in range(0, len(clusters), size)]
+        elif part:
+            pieces.append(part)
+    return pieces
 
 
 def replace_spans(text: str, replacements: Iterable[tuple[Span, str]]) -> str:

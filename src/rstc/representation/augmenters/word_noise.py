@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rstc.language.characters import split_clusters
 from rstc.representation.augmenters.base import check_share
-from rstc.representation.augmenters.spans import find_words, replace_spans
+from rstc.representation.augmenters.spans import find_words, replace_spans, split_units
 
 KEYBOARD_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 MIN_TYPO_LETTERS = 3  # the mistyped letter has one before and one after it
@@ -35,6 +36,8 @@ ADJACENT_KEYS = _find_adjacent_keys()
 class WordDeletion:
     """Leave out each word with probability `share`, but never all words of a text.
 
+    In scripts without spaces, such as Chinese, two or three characters count as a word.
+
     Parameters
     ----------
     share : float, default=0.1
@@ -54,19 +57,22 @@ class WordDeletion:
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
         """Return the texts with words left out."""
-        return [self._delete_words(text.split(), rng) or text for text in texts]
+        return [self._delete_words(text, rng) or text for text in texts]
 
-    def _delete_words(self, words: list[str], rng: np.random.Generator) -> str:
+    def _delete_words(self, text: str, rng: np.random.Generator) -> str:
         """Return the words of a text that are kept."""
+        words, separators = split_units(text)
         keep = rng.random(len(words)) >= self.share
         if len(words) and not keep.any():
             keep[rng.integers(len(words))] = True
-        return " ".join(word for word, kept in zip(words, keep, strict=True) if kept)
+        return "".join(separators[i] + words[i] for i in np.flatnonzero(keep)).lstrip()
 
 
 @dataclass(frozen=True)
 class WordSwap:
     """Swap each word with the next one with probability `share`.
+
+    In scripts without spaces, such as Chinese, two or three characters count as a word.
 
     Parameters
     ----------
@@ -87,13 +93,14 @@ class WordSwap:
 
     def __call__(self, texts: Sequence[str], rng: np.random.Generator) -> list[str]:
         """Return the texts with words swapped."""
-        return [self._swap_words(text.split(), rng) or text for text in texts]
+        return [self._swap_words(text, rng) or text for text in texts]
 
-    def _swap_words(self, words: list[str], rng: np.random.Generator) -> str:
+    def _swap_words(self, text: str, rng: np.random.Generator) -> str:
         """Return the words of a text with neighbours swapped."""
+        words, separators = split_units(text)
         for i in np.flatnonzero(rng.random(max(len(words) - 1, 0)) < self.share):
             words[i], words[i + 1] = words[i + 1], words[i]
-        return " ".join(words)
+        return "".join(map("".join, zip(separators, words, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -132,9 +139,12 @@ class Typos:
 
 
 def add_typo(word: str, rng: np.random.Generator) -> str:
-    """Return a word of at least three letters with one typo."""
-    i = int(rng.integers(1, len(word) - 1))
-    before, letter, following, rest = word[:i], word[i], word[i + 1], word[i + 2 :]
+    """Return a word with one typo if it has at least three letters; marks stay with their letters."""
+    letters = split_clusters(word)
+    if len(letters) < MIN_TYPO_LETTERS:
+        return word
+    i = int(rng.integers(1, len(letters) - 1))
+    before, letter, following, rest = "".join(letters[:i]), letters[i], letters[i + 1], "".join(letters[i + 2 :])
     keys = ADJACENT_KEYS.get(letter.lower(), "")
     typos = [before + following + rest, before + letter + letter + following + rest]  # missed, doubled
     if letter != following:

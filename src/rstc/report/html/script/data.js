@@ -45,10 +45,6 @@ const textOf = readBlocks("script.texts");
 // Texts as the search compares them: without case and accents. Folded when they are first searched.
 const foldedTexts = new Array(N);
 
-function fold(text) {
-  return text.normalize("NFD").replace(/\p{Mn}/gu, "").toLowerCase();
-}
-
 function foldedTextOf(row) {
   return (foldedTexts[row] ??= fold(textOf(row)));
 }

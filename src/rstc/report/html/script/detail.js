@@ -17,10 +17,10 @@ function markTerms(text) {
 
 function textItem(row, withCluster) {
   const confidence = confidenceOf(row), meta = [confidence === null ? "corrected" : `confidence\u00a0${confidence}\u00a0%\u00a0(${confidenceLevel(confidence)})`];
-  if (withCluster) meta.unshift(clusterName(state.cluster[row]));
+  if (withCluster) meta.unshift(isolate(clusterName(state.cluster[row])));
   const similar = neighbours ? actionButton("Similar", () => showSimilar(row), { class: "quiet", "data-action": "similar", "aria-label": "List similar texts" }) : null;
   return element("li", { "data-row": row }, 
-    element("div", { class: "text" }, ...markTerms(shorten(textOf(row), 2000))),
+    element("div", { class: "text", dir: "auto" }, ...markTerms(shorten(textOf(row), 2000))),
     element("div", { class: "about" }, element("span", { class: "meta" }, withCluster ? colourDot(state.cluster[row]) : "", " ", meta.join(" · ")), similar), editing ? textActions(row) : null);
 }
 
@@ -44,15 +44,15 @@ function clusterDetail(id) {
   const cluster = state.clusters.get(id), rows = passingRowsOf(id);
   const inCluster = (list) => list.filter((row) => state.cluster[row] === id && passes(row));
   const confidence = meanConfidences(Boolean(groupOf(id))).get(id), filtered = state.passing ? `, of those that pass the filters` : "";
-  const group = groupOf(id), what = group?.rows ? `part of ${clusterName(group.largest)}` : group ? `${group.clusters.length} clusters` : `cluster ${id === NO_CLUSTER ? "none" : id}`;
+  const group = groupOf(id), what = group?.rows ? `part of ${isolate(clusterName(group.largest))}` : group ? `${group.clusters.length} clusters` : `cluster ${id === NO_CLUSTER ? "none" : id}`;
   const near = (cluster?.near ?? []).filter((other) => state.clusters.has(other));
   return [
     backButton(),
-    element("h2", {}, colourDot(id), " ", clusterName(id)),
+    element("h2", {}, colourDot(id), " ", element("bdi", {}, clusterName(id))),
     cluster?.description ? element("p", { class: "description" }, cluster.description) : null,
     element("p", { class: "meta" }, `${what} · ${formatTexts(rows.length)} (${formatPercent(rows.length / N)})${filtered} · mean confidence ${formatPercent(confidence)}`),
     groupMembers(id),
-    cluster?.reliability ? element("p", { class: "note" }, `${capitalise(cluster.reliability.sentence)}.`) : null,
+    cluster?.reliability ? element("p", { class: "note" }, `${capitalise(isolateQuotes(cluster.reliability.sentence))}.`) : null,
     cluster ? element("div", { class: "words" }, ...cluster.keywords.map((word) => element("span", {}, word))) : null,
     near.length ? element("p", { class: "near" }, "Near: ", ...near.flatMap((other) => [clusterLink(other), " "])) : null,
     editing ? clusterActions(id) : null,
@@ -132,7 +132,7 @@ function showOverview() {
 }
 
 function clusterLink(id) {
-  return element("button", { type: "button", class: "link", "data-cluster": id, onclick: () => { select(id); scrollToTexts(); } }, colourDot(id), clusterName(id));
+  return element("button", { type: "button", class: "link", "data-cluster": id, onclick: () => { select(id); scrollToTexts(); } }, colourDot(id), element("bdi", {}, clusterName(id)));
 }
 
 function startDetail() {

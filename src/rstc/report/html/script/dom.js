@@ -6,7 +6,9 @@ function element(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) created.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) created.setAttribute(name, value === true ? "" : value);
   }
-  created.append(...children.filter((child) => child !== null && child !== undefined));
+  const shown = children.filter((child) => child !== null && child !== undefined), strings = shown.filter((child) => typeof child === "string");
+  for (const [name, value] of Object.entries(scriptAttributes(strings))) if (!created.hasAttribute(name)) created.setAttribute(name, value);
+  created.append(...shown);
   return created;
 }
 
@@ -22,7 +24,6 @@ const formatPercent = (share) => (share === null || share === undefined ? "–" 
 const formatCount = (number) => number.toLocaleString("en");
 const formatTexts = (number) => `${formatCount(number)} text${number === 1 ? "" : "s"}`;
 const capitalise = (sentence) => sentence[0].toUpperCase() + sentence.slice(1);
-const shorten = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
 
 function actionButton(label, onclick, attributes = {}) {
   return element("button", { type: "button", ...attributes, onclick }, label);

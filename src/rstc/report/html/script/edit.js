@@ -48,7 +48,7 @@ function sendEdit(edit) {
 
 // After a split: the typical texts of both halves.
 function showHalves(clusters) {
-  const sections = clusters.map((id) => ({ title: `${clusterName(id)} (${formatTexts(sizeOf(id))})`, rows: state.clusters.get(id).typical }));
+  const sections = clusters.map((id) => ({ title: `${isolate(clusterName(id))} (${formatTexts(sizeOf(id))})`, rows: state.clusters.get(id).typical }));
   const about = `Split into ${sections.map((section) => section.title).join(" and ")}: typical texts of both`;
   showRows([], about, { sections });
 }
@@ -111,7 +111,7 @@ function editButton(label, action, edit) {
 function clusterActions(id) {
   if (id === NO_CLUSTER) return null;
   if (groupOf(id)) return element("p", { class: "meta" }, "This is a group for display: show all clusters to correct them.");
-  const name = element("input", { value: clusterName(id), "aria-label": "Name", maxlength: 200, "data-action": "name" });
+  const name = element("input", { value: clusterName(id), dir: "auto", "aria-label": "Name", maxlength: 200, "data-action": "name" });
   const rename = (event) => { event.preventDefault(); sendEdit({ do: "rename", cluster: id, name: name.value }); };
   return element("div", { class: "actions" },
     element("form", { onsubmit: rename }, name, " ", element("button", { type: "submit", "data-action": "rename" }, "Rename")),

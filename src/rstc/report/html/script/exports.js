@@ -5,7 +5,7 @@ const CLUSTER_COLUMNS = ["cluster", "cluster_name", "confidence", "confidence_le
 function csvCell(value) {
   if (typeof value === "number") return String(value);
   // A spreadsheet would read a cell that begins with one of these characters as a formula.
-  const safe = /^[=+\-@\t\r]/.test(value) && !/^[+-]?\d+(\.\d+)?$/.test(value) ? "'" + value : value;
+  const safe = /^[=+\-@＝＋－＠\t\r]/.test(value) && !/^[+-]?\d+(\.\d+)?$/.test(value) ? "'" + value : value;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

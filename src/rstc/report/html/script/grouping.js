@@ -50,7 +50,7 @@ function nameGroup(clusters) {
     if (same) return same.name;
   }
   const largest = [...clusters].sort(bySize)[0];
-  return `${state.clusters.get(largest).name} and ${clusters.length - 1} more`;
+  return `${isolate(state.clusters.get(largest).name)} and ${clusters.length - 1} more`;
 }
 
 function makeGrouping(how) {
@@ -106,7 +106,7 @@ function shownCluster(id) {
 function groupMembers(id) {
   const group = groupOf(id);
   if (!group || group.rows) return null;
-  return element("ul", { class: "members", "aria-label": "Clusters of this group" }, ...[...group.clusters].sort(bySize).map((member) => element("li", {}, `${clusterName(member)} (${formatCount(sizeOf(member))})`)));
+  return element("ul", { class: "members", "aria-label": "Clusters of this group" }, ...[...group.clusters].sort(bySize).map((member) => element("li", {}, `${isolate(clusterName(member))} (${formatCount(sizeOf(member))})`)));
 }
 
 const PART_SHADES = [0, -0.4, 0.45, -0.2, 0.25, -0.55, 0.6]; // negative: towards black, positive: towards white

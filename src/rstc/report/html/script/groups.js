@@ -21,7 +21,7 @@ function cellColour(cell) {
 function describeCell(group, cluster, value, cell) {
   const times = cell.ratio === null ? "in no other group" : cell.ratio >= 1 ? `${cell.ratio.toFixed(1)} times the share in the others` : cell.ratio > 0 ? `${(1 / cell.ratio).toFixed(1)} times less than in the others` : "none, unlike the others";
   return [
-    `${nameOf(cluster)}, ${group.values[value]}`,
+    `${isolate(nameOf(cluster))}, ${group.values[value]}`,
     `${formatPercent(cell.share)} of ${formatTexts(group.totals[value])} (95 % interval ${formatPercent(cell.low)} to ${formatPercent(cell.high)})`,
     formatTexts(cell.count),
     cell.sign ? times : "no significant difference to the others",
@@ -38,8 +38,8 @@ function rowsWithValue(cluster, name, value) {
 
 function openCell(group, cluster, value) {
   const rows = rowsWithValue(cluster, group.column, group.values[value]);
-  if (rows) openTexts(rows, `${nameOf(cluster)}, ${group.column} ${group.values[value]}`);
-  else openTexts(rowsOf(cluster), `${nameOf(cluster)}, all values of ${group.column}`);
+  if (rows) openTexts(rows, `${isolate(nameOf(cluster))}, ${group.column} ${group.values[value]}`);
+  else openTexts(rowsOf(cluster), `${isolate(nameOf(cluster))}, all values of ${group.column}`);
 }
 
 function orderRows(group, { by, descending }) {
@@ -63,7 +63,7 @@ function heatMap(group) {
   const body = orderRows(group, sorting).map((i) => {
     const cluster = group.clusters[i], cells = group.cells[i], strength = Math.max(...cells.map(strengthOf));
     return element("tr", {},
-      element("th", { scope: "row" }, colourDot(cluster), " ", nameOf(cluster)),
+      element("th", { scope: "row" }, colourDot(cluster), " ", element("bdi", {}, nameOf(cluster))),
       element("th", { class: "number" }, formatCount(cells.reduce((sum, cell) => sum + cell.count, 0))),
       element("th", { class: "number" }, formatStrength(strength)),
       ...cells.map((cell, value) => {

@@ -36,7 +36,7 @@ const STABILITY_MARKS = { stable: "●", unsure: "◐", unstable: "○" };
 function stabilityMark(id) {
   const reliability = state.clusters.get(id)?.reliability;
   if (!reliability) return null;
-  const label = `${reliability.level}: ${reliability.sentence}`;
+  const label = `${reliability.level}: ${isolateQuotes(reliability.sentence)}`;
   return element("span", { class: "mark", "data-level": reliability.level, title: label, role: "img", "aria-label": label }, STABILITY_MARKS[reliability.level]);
 }
 

@@ -4,7 +4,7 @@ function sizeBars(width) {
   const rows = [...state.clusters.values()].sort((a, b) => b.size - a.size);
   const largest = Math.max(...rows.map((cluster) => Math.max(cluster.share, cluster.estimated_share ?? 0)), 1e-9);
   const bar = 16, names = width < 600 ? 130 : 280, length = width - names - 64;
-  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${rows.length * (bar + 8) + 10}`, width, role: "img", "aria-label": "Share of each cluster: " + rows.map((cluster) => `${cluster.name} ${formatPercent(cluster.share)}`).join(", ") });
+  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${rows.length * (bar + 8) + 10}`, width, role: "img", "aria-label": "Share of each cluster: " + rows.map((cluster) => `${isolate(cluster.name)} ${formatPercent(cluster.share)}`).join(", ") });
   rows.forEach((cluster, i) => {
     const y = i * (bar + 8) + 5;
     svg.append(

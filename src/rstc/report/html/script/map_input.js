@@ -23,7 +23,7 @@ function showTip(row, px, py) {
   if (row < 0) return;
   const column = colouring.column, value = column && cellText(column, row);
   tip.replaceChildren(
-    element("strong", {}, colourDot(shownClusters()[row]), " ", clusterName(shownClusters()[row])),
+    element("strong", {}, colourDot(shownClusters()[row]), " ", element("bdi", {}, clusterName(shownClusters()[row]))),
     element("div", {}, shorten(textOf(row), 240)),
     value ? element("div", { class: "meta" }, `${column.name}: ${value}`) : "");
   const { width, height } = canvasSize();
@@ -47,7 +47,7 @@ function focusRow(row) {
     moveView();
   }
   showTip(row, ...placeOfRow(row));
-  byId("announcement").textContent = `${clusterName(shownClusters()[row])}: ${shorten(textOf(row), 240)}`;
+  byId("announcement").textContent = `${isolate(clusterName(shownClusters()[row]))}: ${shorten(textOf(row), 240)}`;
   redraw();
 }
 

@@ -5,8 +5,8 @@
 
 const LABEL_FONT = "system-ui, sans-serif";
 const LABEL_SIZES = [11.5, 17]; // pixels, of the smallest and the largest cluster
-const LABEL_LINE = 20; // characters from which on a name is broken into two lines
-const LABEL_LENGTH = 44; // characters of a name
+const LABEL_LINE = 20; // columns from which on a name is broken into two lines
+const LABEL_LENGTH = 44; // columns of a name
 const LABEL_DIRECTIONS = 20;
 const LABEL_DISTANCES = [0, 10, 26, 44, 66, 92, 124, 160, 200, 250];
 const MAX_COVER = 0.24; // share of a name's area with points; names of clusters among the largest may have more
@@ -51,10 +51,10 @@ function measureOccupancy() {
 // Break a name into at most two lines of similar length, after a comma if there is one near the middle.
 function breakName(name) {
   const text = shorten(name, LABEL_LENGTH);
-  if (text.length <= LABEL_LINE) return [text];
+  if (columnsOf(text) <= LABEL_LINE) return [text];
   let best = -1, bestCost = Infinity;
   for (let i = 1; i < text.length - 1; i++) {
-    if (text[i] !== " ") continue;
+    if (text[i] !== " ") continue; // keywords are separated by them in every script
     const cost = Math.abs(i - text.length / 2) - (text[i - 1] === "," || text[i + 1] === "·" ? 4 : 0);
     if (cost < bestCost) [best, bestCost] = [i, cost];
   }
@@ -166,6 +166,7 @@ function drawLabels(context) {
     context.lineWidth = 4.5;
     context.fillStyle = colourFor(cluster, 6);
     lines.forEach((line, i) => {
+      context.direction = RIGHT_TO_LEFT.test(line) ? "rtl" : "ltr";
       const [x, y] = [(box[0] + box[2]) / 2, box[1] + 1 + size * 1.15 * (i + 0.52)];
       context.strokeText(line, x, y);
       context.fillText(line, x, y);

@@ -65,7 +65,7 @@ function hints() {
     found.push([clusterLink(cluster.id), ` is large and mixed: the mean confidence of its ${formatTexts(sizes.get(cluster.id))} is ${formatPercent(means.get(cluster.id))}. It may hold several topics.`]);
   }
   const unstable = entries.filter((cluster) => cluster.reliability?.level === "unstable" && !mixed.includes(cluster)).sort((a, b) => sizes.get(b.id) - sizes.get(a.id));
-  for (const cluster of unstable.slice(0, 2)) found.push([clusterLink(cluster.id), ` is unstable: ${cluster.reliability.sentence}.`]);
+  for (const cluster of unstable.slice(0, 2)) found.push([clusterLink(cluster.id), ` is unstable: ${isolateQuotes(cluster.reliability.sentence)}.`]);
   if (unstable.length > 2) found.push([`${unstable.length - 2} more unstable clusters: `, actionButton("sort the list by stability", () => { byId("order").value = "stability"; drawList(); byId("show-clusters").click(); byId("clusters").focus(); }, { class: "link" }), "."]);
   const outliers = findRows((row) => state.cluster[row] === NO_CLUSTER);
   if (outliers.length) found.push([rowsLink(outliers, formatTexts(outliers.length), "Texts without a cluster"), ` ${outliers.length === 1 ? "is" : "are"} in no cluster (${formatPercent(outliers.length / N)}).`]);
@@ -89,6 +89,7 @@ function overview() {
     element("h2", {}, "Overview"),
     tiles(sizes),
     content.reliability ? element("p", { class: content.reliability.warning ? "note warning" : "note", id: "trust" }, content.reliability.sentence) : null,
+    content.language_sentence ? element("p", { class: "meta", id: "languages" }, `Languages: ${content.language_sentence}`) : null,
     state.passing ? actionButton(`Read the ${formatTexts(countPassing())}`, () => { showRows(findRows(() => true), "Texts that pass the filters"); scrollToTexts(); }, { "data-action": "read-filtered" }) : null,
     ...largestClusters(sizes, totals),
     ...listSection("What is new", newsItems(), "news"),

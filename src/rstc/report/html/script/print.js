@@ -10,7 +10,7 @@ function printedClusters() {
     const cluster = state.clusters.get(groupOf(id)?.largest ?? id), keywords = groupOf(id)?.clusters.length > 1 ? groupOf(id).clusters.flatMap((member) => state.clusters.get(member).keywords.slice(0, 2)) : cluster.keywords;
     const typical = cluster.typical.filter((row) => shownClusters()[row] === id).slice(0, PRINTED_TEXTS);
     return element("tr", {},
-      element("th", { scope: "row" }, colourDot(id), " ", clusterName(id)),
+      element("th", { scope: "row" }, colourDot(id), " ", element("bdi", {}, clusterName(id))),
       element("td", { class: "number" }, formatCount(sizes.get(id)), element("br"), formatPercent(sizes.get(id) / N)),
       element("td", {}, keywords.slice(0, 8).join(", ")),
       element("td", {}, ...(cluster.description ? [element("p", {}, cluster.description)] : []), ...typical.map((row) => element("p", { class: "quote" }, `“${shorten(textOf(row), PRINTED_LENGTH)}”`))));
@@ -25,7 +25,7 @@ function printedTrends() {
     element("h2", {}, "Over time"),
     element("p", {}, `By column “${column}”, per ${every}.`),
     timeOverview(680),
-    changed.length ? element("ul", {}, ...changed.map((cluster) => element("li", {}, element("strong", {}, nameOf(cluster.id)), ` (${cluster.trend}): ${cluster.sentence}`))) : element("p", {}, "No cluster grows or fades."),
+    changed.length ? element("ul", {}, ...changed.map((cluster) => element("li", {}, element("strong", {}, nameOf(cluster.id)), ` (${cluster.trend}): ${isolateQuotes(cluster.sentence)}`))) : element("p", {}, "No cluster grows or fades."),
   ];
 }
 

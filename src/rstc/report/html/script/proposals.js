@@ -3,16 +3,16 @@
 
 function proposalFacts(proposal) {
   const stability = proposal.stability === null ? "" : `, found again in ${Math.round(100 * proposal.stability)} % of the resamples`;
-  const near = proposal.near === null ? "" : `; the nearest cluster is “${clusterName(proposal.near)}”`;
+  const near = proposal.near === null ? "" : `; the nearest cluster is “${isolate(clusterName(proposal.near))}”`;
   return formatTexts(proposal.size) + stability + near;
 }
 
 function proposalElement(proposal) {
-  const read = () => { showRows(proposal.rows, `Proposed: ${proposal.name}`); openTab("map"); scrollToTexts(); };
+  const read = () => { showRows(proposal.rows, `Proposed: ${isolate(proposal.name)}`); openTab("map"); scrollToTexts(); };
   const isOpen = proposal.status === "open";
   const decide = (label, action) => element("button", { type: "button", "data-action": `${action}-${proposal.id}`, onclick: () => sendEdit({ do: action, proposal: proposal.id }) }, label);
   return element("article", { "data-proposal": proposal.id, "data-status": proposal.status },
-    element("h3", {}, `${proposal.id}. ${proposal.name}`, isOpen ? "" : ` (${proposal.status})`),
+    element("h3", {}, `${proposal.id}. ${isolate(proposal.name)}`, isOpen ? "" : ` (${proposal.status})`),
     element("p", {}, proposalFacts(proposal)),
     element("p", {}, proposal.keywords.join(", ")),
     element("ul", {}, ...proposal.typical.map((row) => element("li", {}, textOf(row)))),

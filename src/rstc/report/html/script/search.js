@@ -7,7 +7,7 @@ const MAX_HITS_SHARE = 0.34; // of all texts; nothing is near in meaning to more
 
 // The folded words and phrases of a query.
 function parseQuery(query) {
-  const terms = [...query.matchAll(/["“”„]([^"“”„]*)["“”„]?|([^\s"“”„]+)/g)].map(([, phrase, word]) => fold(phrase ?? word).replace(/\s+/g, " ").trim());
+  const terms = [...query.matchAll(/["“”„「」]([^"“”„「」]*)["“”„「」]?|([^\s"“”„「」]+)/g)].map(([, phrase, word]) => fold(phrase ?? word).replace(/\s+/g, " ").trim());
   return [...new Set(terms.filter(Boolean))];
 }
 
@@ -16,11 +16,11 @@ function findTerms(text, terms) {
   if (!terms.length) return [];
   let folded = "";
   const origin = []; // for each character of the folded text, the place in the text
-  for (let at = 0; at < text.length; ) {
-    const character = String.fromCodePoint(text.codePointAt(at)), plain = fold(character);
+  let at = 0;
+  for (const [piece, plain] of foldedPieces(text)) {
     for (let i = 0; i < plain.length; i++) origin.push(at);
     folded += plain;
-    at += character.length;
+    at += piece.length;
   }
   const spans = [];
   for (const term of terms) {

@@ -159,7 +159,7 @@ function openTexts(rows, about) {
   const draw = () => {
     list.replaceChildren(...rows.slice(start, start + DIALOG_TEXTS).map((row) => {
       const confidence = confidenceOf(row);
-      return element("li", { "data-row": row }, element("div", {}, shorten(textOf(row), 2000)), element("div", { class: "meta" }, colourDot(state.cluster[row]), " ", clusterName(state.cluster[row]), confidence === null ? " · corrected" : ` · confidence ${confidence} %`));
+      return element("li", { "data-row": row }, element("div", { dir: "auto" }, shorten(textOf(row), 2000)), element("div", { class: "meta" }, colourDot(state.cluster[row]), " ", element("bdi", {}, clusterName(state.cluster[row])), confidence === null ? " · corrected" : ` · confidence ${confidence} %`));
     }));
     const turn = (step) => { start += step; draw(); list.scrollIntoView({ block: "start" }); };
     pages.replaceChildren(...(rows.length <= DIALOG_TEXTS ? [] : [

@@ -103,7 +103,7 @@ function timeOverview(width) {
     svgElement("text", { x: left - 6, y: y(tick * largest) + 4, "text-anchor": "end" }, format(timeOptions.shares ? tick : Math.round(tick * largest))));
   svg.append(...periodLabels(xs, height - 6, 110));
   addCursor(svg, "Texts of all clusters over time", xs, top, height - bottom, (i, event) => {
-    const lines = [`${formatPeriod(i)}: ${formatTexts(totals[i])}`], line = (area) => `${area.name}: ${formatCount(area.counts[i])} (${formatPercent(area.counts[i] / Math.max(totals[i], 1))})`;
+    const lines = [`${formatPeriod(i)}: ${formatTexts(totals[i])}`], line = (area) => `${isolate(area.name)}: ${formatCount(area.counts[i])} (${formatPercent(area.counts[i] / Math.max(totals[i], 1))})`;
     if (event) {
       const box = svg.getBoundingClientRect(), py = ((event.clientY - box.top) / box.height) * height;
       const under = edges.findIndex((edge) => py >= y(edge[i]));
@@ -138,7 +138,7 @@ function timeCard(cluster, width, sharedTop) {
     formatPeriod(i), `${formatPercent(shares[i])} of ${formatTexts(totals[i])} (95 % interval ${formatPercent(low[i])} to ${formatPercent(high[i])})`, formatTexts(counts[i])]);
   const card = element("article", { class: "card" },
     element("h4", {}, colourDot(cluster.id), " ", element("button", { type: "button", class: "link", onclick: () => openClusterTexts(cluster.id), disabled: !state.clusters.has(cluster.id) }, name)),
-    element("p", {}, cluster.sentence), svg);
+    element("p", {}, isolateQuotes(cluster.sentence)), svg);
   if (peak?.rows.length) {
     const open = () => openTexts(peak.rows, `${name}: ${formatPeriod(peak.period)}`);
     const dot = svgElement("circle", { cx: xs[peak.period], cy: y(shares[peak.period]), r: 5.5, fill: "var(--back)", stroke: toCss(colour), "stroke-width": 2.5, class: "peak" });

@@ -52,10 +52,10 @@ function rowsOfNode(node) {
 }
 
 function describeNode(node) {
-  if (node.part) return [node.part.name, formatTexts(node.part.rows.length), `part of ${clusterName(node.leaves[0])}`];
-  const members = [...node.leaves].sort(bySize), shown = members.slice(0, 12).map((id) => `${clusterName(id)} (${formatCount(sizeOf(id))})`);
+  if (node.part) return [node.part.name, formatTexts(node.part.rows.length), `part of ${isolate(clusterName(node.leaves[0]))}`];
+  const members = [...node.leaves].sort(bySize), shown = members.slice(0, 12).map((id) => `${isolate(clusterName(id))} (${formatCount(sizeOf(id))})`);
   if (node.leaves.length === 1) {
-    const parts = partsOf(node.leaves[0]).map((part) => `${part.name} (${formatCount(part.rows.length)})`);
+    const parts = partsOf(node.leaves[0]).map((part) => `${isolate(part.name)} (${formatCount(part.rows.length)})`);
     return [clusterName(node.leaves[0]), formatTexts(sizeOfNode(node)), ...parts];
   }
   return [`${formatCount(node.leaves.length)} clusters, ${formatTexts(sizeOfNode(node))}`, ...shown, ...(members.length > 12 ? [`and ${members.length - 12} more`] : [])];
@@ -127,7 +127,7 @@ function treeFigure(roots, width) {
       parts.filter(([one]) => one === node).forEach(([, part], i) => {
         const at_ = middle + line / 2 + 16 * i + 8;
         const partNode = { key: `part-${part.id}`, leaves: node.leaves, part, distance: 0, children: [], parent: node };
-        const created = svgElement("g", { role: "treeitem", tabindex: -1, "data-key": "node-" + partNode.key, "data-node": partNode.key, "aria-level": node.level + 1, "aria-selected": String(treeState.current === partNode.key), "aria-label": `${part.name}: ${formatTexts(part.rows.length)}` },
+        const created = svgElement("g", { role: "treeitem", tabindex: -1, "data-key": "node-" + partNode.key, "data-node": partNode.key, "aria-level": node.level + 1, "aria-selected": String(treeState.current === partNode.key), "aria-label": `${isolate(part.name)}: ${formatTexts(part.rows.length)}` },
           svgElement("rect", { x: 0, y: at_ - 8, width: left, height: 16, class: "row" }),
           svgElement("text", { x: names - 8, y: at_ + 4, "text-anchor": "end", class: "part" }, shorten(part.name, isNarrow ? 18 : 38)),
           svgElement("rect", { x: names, y: at_ - 5, width: Math.max(2, (part.rows.length / largestSize) * bars), height: 10, fill: toCss(colourOf(part.id)), class: "bar" }));

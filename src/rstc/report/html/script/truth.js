@@ -26,7 +26,7 @@ function listConfusions() {
 function describeConfusion(i, j) {
   const { classes, clusters, matrix } = content.truth, count = matrix[i][j], total = matrix[i].reduce((a, b) => a + b, 0);
   const verb = count === 1 ? "is" : "are", match = j < classes.length && i !== j ? `, which matches class “${classes[j]}”` : i === j ? ", the cluster it is matched with" : "";
-  return { sentence: `${formatTexts(count)} of class “${classes[i]}” ${verb} in cluster “${nameOf(clusters[j])}”${match}`, share: `${formatPercent(total ? count / total : 0)} of the class` };
+  return { sentence: `${formatTexts(count)} of class “${classes[i]}” ${verb} in cluster “${isolate(nameOf(clusters[j]))}”${match}`, share: `${formatPercent(total ? count / total : 0)} of the class` };
 }
 
 // Rows and columns of the matrix in the chosen order; a cluster follows the class it is matched with.

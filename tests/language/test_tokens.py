@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rstc.results.tokens import BREAK, strip_markup, tokenize
+from rstc.language.tokens import BREAK, strip_markup, tokenize
 
 
 def content_words(text: str, language: str = "en") -> list[str]:
@@ -74,3 +74,30 @@ def test_any_text_is_split_and_positions_count_from_zero(texts: list[str]) -> No
     assert all(
         tokens.positions[tokens.rows == row].tolist() == list(range((tokens.rows == row).sum())) for row in range(8)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "words"),
+    [
+        ("पासवर्ड गलत", "hi", ["पासवर्ड", "गलत"]),
+        ("கடவுச்சொல் தவறு", "ta", ["கடவுச்சொல்", "தவறு"]),
+        ("مُحَمَّد", "ar", ["مُحَمَّد"]),
+        ("می\u200cخواهم", "fa", ["می\u200cخواهم"]),
+        ("cafe\u0301", "fr", ["café"]),
+        ("ＡＢＣ１２３ ﾊﾟｽﾜｰﾄﾞ", "ja", ["ABC123", "パスワード"]),
+    ],
+)
+def test_words_are_not_cut_at_marks_and_joiners(text: str, language: str, words: list[str]) -> None:
+    tokens = tokenize([text], [language])
+    assert [tokens.forms[i] for i in tokens.written] == words
+
+
+def test_latin_words_inside_chinese_are_words() -> None:
+    tokens = tokenize(["使用VIP会员", "VIP会员过期", "续费会员", "会员"], ["zh"])
+    assert {"VIP", "会员"} <= set(tokens.forms)
+
+
+def test_german_nouns_show_their_capitals_in_texts_of_nouns() -> None:
+    text = "Neue Rechnung Lieferung Konto Vertrag"
+    assert tokenize([text], ["de"]).shows_case.sum() == 4
+    assert tokenize([text], ["en"]).shows_case.sum() == 0

@@ -1,7 +1,8 @@
 """Split texts into words: markup, addresses and handles are left out, and the forms of a word share one number.
 
 A word is looked up in two ways: as it is written ("Orders"), from which the shown form is chosen, and by its key, which
-is the stem of content words ("order") and the lower-case word of stop words and numbers.
+is the stem of content words ("order") and the lower-case word of stop words and numbers. Texts of scripts without
+spaces are split into the words that the texts themselves show (`rstc.language.segmentation`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,20 @@ from html import unescape
 import numpy as np
 from numpy.typing import NDArray
 
-from rstc.results.language import elision_pattern, stemmer_for, stop_words_for
+from rstc.language.casing import fold_word
+from rstc.language.characters import (
+    HIRAGANA,
+    IS_UNSPACED,
+    MARKS,
+    NEEDS_CARE,
+    SOUTH_EAST_ASIAN,
+    UNSPACED,
+    ZERO_WIDTH_JOINERS,
+    normalize_characters,
+)
+from rstc.language.segmentation import learn_lexicon
+from rstc.language.stemming import IS_HANGUL, stemmer_for, strip_korean_particles
+from rstc.language.stop_words import stop_words_for
 
 Ints = NDArray[np.int64]
 
@@ -39,9 +53,25 @@ _NOT_WORDS = re.compile(
 )
 # C++ and C#; words with dots, apostrophes and the like inside; one character of punctuation.
 _TOKEN = re.compile(r"[A-Za-z](?:\+\+|\#)(?!\w)|[^\W_]\w*(?:[.'’&-]\w+)*|[^\w\s]")
+# The same for texts with combining marks, which belong to words, and with letters of scripts without spaces.
+_LETTER, _INNER = rf"[^\W_{UNSPACED}]", rf"(?:[^\W{UNSPACED}]+|[{MARKS}{ZERO_WIDTH_JOINERS}]+)"
+_CAREFUL_TOKEN = re.compile(
+    rf"[A-Za-z](?:\+\+|\#)(?!\w)|[{UNSPACED}][{UNSPACED}{MARKS}]*|{_LETTER}{_INNER}*(?:[.'’&-]{_INNER}+)*|[^\w\s]"
+)
+# Endings and particles, and single characters, which are rarely words of their own.
+_NO_WORD = re.compile(
+    f"[{HIRAGANA}]{{1,3}}|[{HIRAGANA}]*(?:ません|ました|ます|です|ない|たい)|[{SOUTH_EAST_ASIAN}].[{MARKS}]*"
+)
 _MAY_HOLD_MARKUP = re.compile(r"[@</]|www\.|\blt ", re.IGNORECASE)  # quick to search
 _POSSESSIVE = re.compile(r"['’]s?$")
-_SENTENCE_ENDS = frozenset(".!?:…|")
+_SENTENCE_ENDS = frozenset(".!?:…|。！？؟।")
+NOUN_CAPITALS = frozenset({"de", "lb"})  # languages that write all nouns with capitals
+# "l'adresse", "dell'ordine", "qu'il": the article is no part of the word.
+_ELISIONS = {
+    "ca": r"(?:[dlmnst])",
+    "fr": r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)",
+    "it": r"(?:[cdlmnstv]|un|gl|(?:d|ne|su|co|a|da|que|be)ll|quest|sant|tutt)",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +149,8 @@ def tokenize(texts: Sequence[str], languages: Sequence[str]) -> Tokens:
     index: dict[str, int] = {}
     written: list[int] = []
     lengths = np.empty(len(texts), dtype=np.int64)
-    for row, text in enumerate(texts):
-        found = [index.setdefault(token, len(index)) for token in _TOKEN.findall(strip_markup(text))]
+    for row, words in enumerate(_split_texts(texts, languages)):
+        found = [index.setdefault(word, len(index)) for word in words]
         lengths[row] = len(found)
         written += found
     forms = list(index)
@@ -134,12 +164,37 @@ def tokenize(texts: Sequence[str], languages: Sequence[str]) -> Tokens:
         written=ids,
         keys=keys[ids],
         forms=forms,
-        shows_case=_find_own_case(forms, ids, rows, positions, len(texts)),
+        shows_case=_find_own_case(
+            forms, ids, rows, positions, len(texts), has_titles=languages[0] not in NOUN_CAPITALS
+        ),
         n_keys=len(is_content),
         is_content=is_content,
         is_number=is_number,
         n_texts=len(texts),
     )
+
+
+def _split_texts(texts: Sequence[str], languages: Sequence[str]) -> list[list[str]]:
+    """Return the words and the punctuation of each text, without markup."""
+    tokens = []
+    runs_of: dict[str, list[str]] = {}  # of scripts without spaces, by text: repeats of a text show no words
+    for text in texts:
+        cleaned = strip_markup(normalize_characters(text))
+        if cleaned.isascii() or not NEEDS_CARE.search(cleaned):
+            tokens.append(_TOKEN.findall(cleaned))
+            continue
+        tokens.append(_CAREFUL_TOKEN.findall(cleaned))
+        runs_of[text] = list(filter(IS_UNSPACED.match, tokens[-1]))
+    runs = [run for row in runs_of.values() for run in row]
+    if not runs:
+        return tokens
+    known = frozenset[str]().union(*(stop_words_for(language) for language in languages))
+    lexicon = learn_lexicon(runs, known)
+    words_of = {run: lexicon.split(run) for run in set(runs)}
+    return [
+        [word for token in row for word in words_of.get(token, (token,))] if text in runs_of else row
+        for text, row in zip(texts, tokens, strict=True)
+    ]
 
 
 def base_form(form: str, languages: Sequence[str]) -> str:
@@ -151,8 +206,16 @@ def base_form(form: str, languages: Sequence[str]) -> str:
     return _base_form(form, elision_pattern(languages))
 
 
+def elision_pattern(languages: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern of articles that are written together with the next word; None if the languages have none."""
+    patterns = [_ELISIONS[language] for language in languages if language in _ELISIONS]
+    return re.compile(rf"^(?:{'|'.join(patterns)})['’](?=\w\w)", re.IGNORECASE) if patterns else None
+
+
 def _base_form(form: str, elision: re.Pattern[str] | None) -> str:
     base = _POSSESSIVE.sub("", form)
+    if IS_HANGUL.match(base):
+        return strip_korean_particles([base])[0]
     return elision.sub("", base) if elision else base
 
 
@@ -160,13 +223,14 @@ def _find_keys(
     forms: list[str], counts: Ints, languages: Sequence[str]
 ) -> tuple[Ints, NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the key of each written form, and of each key whether it is a content word and whether it is a number."""
-    stop_words = frozenset[str]().union(*(stop_words_for(language) for language in languages))
+    main = languages[:1]  # whose rules of case hold for all texts
+    stop_words = {fold_word(word, main) for language in languages for word in stop_words_for(language)}
     elision = elision_pattern(languages)
     words: dict[str, int] = {}  # lower-case words
     word_of_form = np.full(len(forms), BREAK)
     for i, form in enumerate(forms):
         if form[0].isalnum() and len(form) <= MAX_WORD_LENGTH:
-            lower = form.lower().replace("’", "'")
+            lower = fold_word(form, main).replace("’", "'")
             base = lower if lower in stop_words else _base_form(lower, elision)  # "don't" and "what's" as they are
             word_of_form[i] = words.setdefault(base, len(words))
     vocabulary = list(words)
@@ -174,7 +238,14 @@ def _find_keys(
     np.add.at(word_counts, word_of_form[word_of_form >= 0], counts[word_of_form >= 0])
     frequent = np.argsort(-word_counts, kind="stable")[:MAX_WORDS].tolist()
     is_letters = {i: any(map(str.isalpha, vocabulary[i])) for i in frequent}
-    content = [i for i in frequent if is_letters[i] and vocabulary[i] not in stop_words and len(vocabulary[i]) > 1]
+    content = [
+        i
+        for i in frequent
+        if is_letters[i]
+        and len(vocabulary[i]) > 1
+        and vocabulary[i] not in stop_words
+        and not _NO_WORD.fullmatch(vocabulary[i])
+    ]
     stemmed = content if len(content) <= MAX_RARE_WORDS else [i for i in content if word_counts[i] > 1]
     stems = dict(zip(stemmed, stemmer_for(languages[0])([vocabulary[i] for i in stemmed]), strict=True))
     keys: dict[tuple[str, str], int] = {}
@@ -189,8 +260,13 @@ def _find_keys(
     return key_of_word[word_of_form], np.arange(len(keys)) < n_content, is_number
 
 
-def _find_own_case(forms: list[str], ids: Ints, rows: Ints, positions: Ints, n_texts: int) -> NDArray[np.bool_]:
-    """Return for each word whether its capitals are its own: not those of a sentence's start, a title or shouting."""
+def _find_own_case(
+    forms: list[str], ids: Ints, rows: Ints, positions: Ints, n_texts: int, has_titles: bool
+) -> NDArray[np.bool_]:
+    """Return for each word whether its capitals are its own: not those of a sentence's start, a title or shouting.
+
+    Without `has_titles`, many capitals make no title, as in a language that writes all nouns with capitals.
+    """
     capital = _flag(forms, lambda form: form[0].isupper())[ids]
     inner = _flag(forms, lambda form: any(map(str.isupper, form[1:])))[ids]
     ends = _flag(forms, lambda form: form in _SENTENCE_ENDS)[ids]
@@ -199,7 +275,9 @@ def _find_own_case(forms: list[str], ids: Ints, rows: Ints, positions: Ints, n_t
     words = _flag(forms, lambda form: form[0].isalpha())[ids] & ~starts
     n_words = np.maximum(np.bincount(rows[words], minlength=n_texts), 1)
     has_several = n_words >= MIN_TITLE_WORDS  # "in Visual Studio" is no title
-    is_title = has_several & (np.bincount(rows[words & capital], minlength=n_texts) > MIN_CAPITALS * n_words)
+    is_title = (
+        has_titles & has_several & (np.bincount(rows[words & capital], minlength=n_texts) > MIN_CAPITALS * n_words)
+    )
     is_shouted = has_several & (np.bincount(rows[words & inner], minlength=n_texts) > MIN_CAPITALS * n_words)
     return np.asarray(~is_shouted[rows] & (inner | ~(starts | is_title[rows])))
 

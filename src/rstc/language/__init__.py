@@ -1,0 +1,1 @@
+"""The languages of texts: how they are found, their stop words and stems, and how texts are split into words."""
