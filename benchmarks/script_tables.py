@@ -211,6 +211,15 @@ def end_to_end_table() -> str:
     return markdown_table(titles, rows)
 
 
+def dry_run_table() -> str:
+    """What a dry run estimates, beside what the run takes."""
+    rows = []
+    for row in read("dry_run")["rows"]:
+        texts = f"{DATASETS[row['set']].title}, {row['texts']:,}"
+        rows.append([texts, row["variant"], f"{row['estimate']:.0f}", f"{row['seconds']:.0f}", f"{row['ratio']:.2f}"])
+    return markdown_table(["texts", "run", "estimate, s", "measured, s", "ratio"], rows)
+
+
 def stages_table() -> str:
     """Seconds of the stages of the default command."""
     runs = [row for row in read("end_to_end")["rows"] if row["method"] == "rstc"]

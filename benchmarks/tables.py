@@ -37,6 +37,7 @@ from script_tables import (
     count_table,
     demo_screen,
     distributed_table,
+    dry_run_table,
     encoding_speed_table,
     end_to_end_table,
     language_detection_table,
@@ -109,6 +110,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/comparison.md": {"other_tools": other_tools_table},
     "docs/languages.md": {"language_detection": language_detection_table, "languages": languages_table},
     "docs/updates.md": {"novel_clusters": novel_clusters_table},
+    "docs/programs.md": {"dry_run": dry_run_table},
     "docs/partial_labels.md": {"partial_labels": partial_labels_table},
     "docs/performance.md": {
         "training_step": training_step_table,

@@ -1,4 +1,4 @@
-"""Write what the documentation and the signature of RSTC repeat of the code: settings, commands, modules.
+"""Write what the documentation and the signature of RSTC repeat of the code: settings, commands, JSON, modules.
 
 python tools/generate_docs.py          write it
 python tools/generate_docs.py --check  fail if something is not up to date
@@ -7,9 +7,11 @@ python tools/generate_docs.py --check  fail if something is not up to date
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import is_dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -17,11 +19,17 @@ from typing import Any, Literal, get_args, get_origin
 import typer
 
 from rstc.cli.app import app
+from rstc.cli.commands import list_commands, list_documents
+from rstc.cli.documents.base import ErrorDocument
+from rstc.cli.exit_codes import OUTCOMES
+from rstc.cli.json_schema import build_schema, describe_type, list_fields
 from rstc.config import SETTINGS, Setting, paper_values
 
 ROOT = Path(__file__).parent.parent
 SETTINGS_PAGE = Path("docs/settings.md")
 COMMANDS_PAGE = Path("docs/commands.md")
+JSON_PAGE = Path("docs/json.md")
+JSON_SCHEMA = Path("docs/json-schema.json")
 ARCHITECTURE_PAGE = Path("docs/architecture.md")
 PARAMETERS = Path("src/rstc/params.py")
 OWN_PARAMETERS = ("encoder", "views")  # RSTC takes objects and functions for them as well
@@ -35,6 +43,8 @@ def generate() -> dict[Path, str]:
         SETTINGS_PAGE: replace_between(settings_page, "<!-- settings:start -->", "<!-- settings:end -->", tables()),
         PARAMETERS: replace_between(parameters, "# settings:start", "        # settings:end", signature()),
         COMMANDS_PAGE: commands_page(),
+        JSON_PAGE: json_page(read(JSON_PAGE)),
+        JSON_SCHEMA: json.dumps(build_schema(typer.main.get_command(app)), indent=2) + "\n",
         ARCHITECTURE_PAGE: replace_between(architecture, "<!-- modules:start -->", "<!-- modules:end -->", modules()),
     }
 
@@ -102,9 +112,52 @@ def commands_page() -> str:
     introduction = (
         "<!-- written by tools/generate_docs.py -->\n# Commands\n\n"
         "What `rstc COMMAND --help` shows. Settings, which `--set NAME=VALUE` changes, have a [page of their own]"
-        "(settings.md).\n"
+        "(settings.md).\nOptions may also come from a file or from the environment: [In programs](programs.md).\n"
     )
     return "\n".join([introduction, *(command_section(path, command) for path, command in commands())])
+
+
+def json_page(page: str) -> str:
+    """Return the page of JSON documents with its tables of exit codes and of fields."""
+    rows = [[f"{one.exit_code}", f"`{one.code}`", one.meaning] for one in OUTCOMES]
+    page = replace_between(
+        page, "<!-- codes:start -->", "<!-- codes:end -->", markdown_table(["exit code", "code", "meaning"], rows)
+    )
+    kinds: dict[type, list[str]] = {}
+    for path, command in list_commands(typer.main.get_command(app)).items():
+        for kind in list_documents(command):
+            kinds.setdefault(kind, []).append(f"`rstc {path}`")
+    parts: dict[type, None] = {}
+    sections = [
+        fields_section(kind, ", ".join(paths), parts)
+        for kind, paths in ({ErrorDocument: ["any command that fails"]} | kinds).items()
+    ]
+    done: set[type] = set()
+    while missing := [part for part in parts if part not in done]:
+        for part in missing:
+            sections.append(fields_section(part, "", parts))
+            done.add(part)
+    return replace_between(
+        page, "<!-- documents:start -->", "<!-- documents:end -->", "\n" + "\n".join(sections) + "\n"
+    )
+
+
+def fields_section(kind: type, commands: str, parts: dict[type, None]) -> str:
+    """Return the fields of a document or a part of one as a section; the parts that it names are added to `parts`."""
+    fields = list_fields(kind)
+    for hint, _ in fields.values():
+        parts |= dict.fromkeys(list_parts(hint))
+    rows = [[f"`{name}`", describe_type(hint), meaning] for name, (hint, meaning) in fields.items()]
+    title = " ".join((kind.__doc__ or "").split())
+    source = f"{commands}: " if commands else ""
+    return f"### {kind.__name__}\n\n{source}{title}\n\n{markdown_table(['field', 'type', 'meaning'], rows)}"
+
+
+def list_parts(hint: Any) -> list[type]:
+    """Return the dataclasses that a type is made of."""
+    if is_dataclass(hint):
+        return [hint]
+    return [part for member in get_args(hint) for part in list_parts(member)]
 
 
 def commands() -> list[tuple[str, Any]]:

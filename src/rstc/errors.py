@@ -9,7 +9,27 @@ from collections.abc import Iterator, Mapping
 
 
 class InputError(ValueError):
-    """Raised when an input of the user is invalid: a file, a column, a setting, a folder."""
+    """Raised when an input of the user is invalid: a file, a column, a setting, a folder.
+
+    Attributes
+    ----------
+    code : str
+        Names the kind of error for programs; the command line documents the codes.
+    """
+
+    code = "invalid_input"
+
+
+class MissingExtraError(InputError):
+    """Raised when an optional dependency is not installed; the message says how to install it."""
+
+    code = "missing_extra"
+
+
+class ResourceLimitError(InputError):
+    """Raised when a run needs more memory than is free or allowed."""
+
+    code = "resource_limit"
 
 
 class RstcWarning(UserWarning):

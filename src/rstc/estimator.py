@@ -260,7 +260,7 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
             own_features = data.select_features(features)
             inputs = TrainingInputs(data.texts, pairs, encoder, fit_input.n_clusters, known, features=own_features)
-            memory = estimate_memory(inputs, config, processes)
+            memory = estimate_memory(inputs.texts, encoder, inputs.n_clusters, config, processes)
             processes.run_on_all(lambda: check_memory(memory, config.memory_gb))
 
             rng, watch = self._make_generator(processes), data.wrap_watch(watch)
@@ -369,7 +369,8 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
                 labels = _nearest_used(assignment.probabilities[rows], used, labels)
                 warm_start = leave_out_empty(replace(warm_start, labels=labels), used)
             inputs = TrainingInputs(data.texts, pairs, network.encoder, len(used), warm_start=warm_start)
-            check_memory(estimate_memory(inputs, config, processes), config.memory_gb)
+            memory = estimate_memory(inputs.texts, inputs.encoder, inputs.n_clusters, config, processes)
+            check_memory(memory, config.memory_gb)
 
             rng, watch = self._make_generator(processes), data.wrap_watch(watch)
             result = train(inputs, config, rng, progress=timing, watch=watch, processes=processes)

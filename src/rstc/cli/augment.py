@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rstc.cli.documents.files import AugmentDocument
 from rstc.cli.options import Device, Encoding, Format, Header, Sheet, TextColumn, warn_plain_text_input
 from rstc.representation.view_specs import DEFAULT_AUGMENT_SPEC, ENCODER_METHODS, VIEW_METHODS
 
@@ -41,7 +42,7 @@ def augment(
     encoding: Encoding = "utf-8",
     header: Header = None,
     device: Device = "auto",
-) -> None:
+) -> AugmentDocument:
     """Write two augmented versions of each text, as the columns `text1` and `text2`.
 
     VIEWS is one of the methods below, optionally with the share of words to change after an @ (default 0.1), or
@@ -80,5 +81,6 @@ def augment(
     texts = augmented.dropna(subset="text")
     output.print(augmentation_table(texts.head(N_EXAMPLES)))
     words = texts.map(str.split)
-    changed = ((words["text1"] != words["text"]) | (words["text2"] != words["text"])).mean()
+    changed = float(((words["text1"] != words["text"]) | (words["text2"] != words["text"])).mean())
     output.print(f"{len(augmented):,} rows written to {out}; {changed:.0%} of the texts were changed")
+    return AugmentDocument(out=str(out), n_rows=len(augmented), n_texts=len(texts), changed_share=changed)

@@ -8,7 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from rstc.errors import InputError
+from rstc.cli.commands import add_command
+from rstc.cli.documents.benchmark import (
+    BenchmarkRunsDocument,
+    DatasetItem,
+    DatasetsDocument,
+    DownloadDocument,
+    DownloadItem,
+    FiguresDocument,
+    MethodsDocument,
+    TableDocument,
+)
+from rstc.cli.exit_codes import INCOMPLETE, Interruption
+from rstc.cli.json_output import announce
+from rstc.errors import InputError, MissingExtraError
 from rstc.runtime.terminal_text import clean_text
 
 app = typer.Typer(
@@ -47,7 +60,7 @@ Settings = Annotated[
 _STORE = Path("benchmarks") / "results" / "paper"  # where a checkout of rstc has its own results
 
 
-@app.command()
+@add_command(app)
 def run(
     datasets: Datasets = None,
     methods: Methods = None,
@@ -63,7 +76,7 @@ def run(
             "--checkpoints", metavar="DIR", help="Keep checkpoints, and resume runs of RSTC that were stopped."
         ),
     ] = None,
-) -> None:
+) -> BenchmarkRunsDocument:
     """Run methods on data sets and store each result; stored runs are not repeated.
 
     Without names, every method runs on every data set of the paper. The command can be stopped at any time: a run is
@@ -94,10 +107,10 @@ def run(
     changes = dict(_parse_setting(assignment) for assignment in settings or [])
     names = _expand_names(methods or "all", {"all": list(METHODS)})
     requested = make_jobs(_expand_datasets(datasets or "all"), names, seeds, [changes])
-    _run_jobs(requested, store, data, jobs, time_limit, checkpoints)
+    return _run_jobs(requested, store, data, jobs, time_limit, checkpoints)
 
 
-@app.command()
+@add_command(app)
 def sweep(
     param: Annotated[str, typer.Option("--param", metavar="NAME", help="The setting to vary, for example eps2.")],
     values: Annotated[str, typer.Option("--values", metavar="A,B", help="Its values, comma-separated.")],
@@ -108,7 +121,7 @@ def sweep(
     store: StoreFolder = _STORE,
     jobs: Jobs = 1,
     time_limit: TimeLimit = None,
-) -> None:
+) -> BenchmarkRunsDocument:
     """Run a method with several values of one setting.
 
     The figures show the effect of eps1, eps2 and lambda_i on rstc-paper; other sweeps are rows of the table.
@@ -122,10 +135,11 @@ def sweep(
 
     changes = [dict([_parse_setting(f"{param}={value}")]) for value in values.split(",")]
     names = _expand_names(methods or "rstc-paper", {"all": list(METHODS)})
-    _run_jobs(make_jobs(_expand_datasets(datasets or "small"), names, seeds, changes), store, data, jobs, time_limit)
+    requested = make_jobs(_expand_datasets(datasets or "small"), names, seeds, changes)
+    return _run_jobs(requested, store, data, jobs, time_limit)
 
 
-@app.command()
+@add_command(app)
 def table(
     store: StoreFolder = _STORE,
     datasets: Datasets = None,
@@ -136,7 +150,7 @@ def table(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="File to write; default: print the table.")
     ] = None,
-) -> None:
+) -> TableDocument:
     """Show mean and standard deviation over the seeds of the stored runs, beside the paper's numbers.
 
     The best result on a data set is bold, the second best underlined. In brackets: the number of seeds (s) and of
@@ -162,19 +176,20 @@ def table(
     text = render(build_table(runs, names), format, [name.strip() for name in metrics.split(",")])
     if out is None:
         typer.echo(clean_text(text), nl=False)
-        return
-    with replace_file(out) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    else:
+        with replace_file(out) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return TableDocument(format=format, table=text, out=None if out is None else str(out))
 
 
-@app.command()
+@add_command(app)
 def compare(
     first: Annotated[str, typer.Argument(metavar="METHOD", help="The first method.")],
     second: Annotated[str, typer.Argument(metavar="METHOD", help="The second method.")],
     store: StoreFolder = _STORE,
     datasets: Datasets = None,
     metric: Annotated[str, typer.Option("--metric", help="acc, nmi, ari or ami.")] = "acc",
-) -> None:
+) -> MethodsDocument:
     """Test whether one method is better than another, paired over data sets and seeds.
 
     Compares the stored runs with unchanged settings on the data sets of the paper. Prints the mean difference of the
@@ -205,14 +220,23 @@ def compare(
         f"p = {comparison.p_value:.3f}",
         soft_wrap=True,
     )
+    return MethodsDocument(
+        methods=[first, second],
+        metric=metric,
+        mean_difference=comparison.mean,
+        n_wins=comparison.wins,
+        n_sets=comparison.n_sets,
+        n_pairs=comparison.n_pairs,
+        p_value=comparison.p_value,
+    )
 
 
-@app.command()
+@add_command(app)
 def figures(
     store: StoreFolder = _STORE,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the figures.")] = Path("figures"),
     schedule: Annotated[str, typer.Option("--schedule", help="Schedule of the runs to draw: cpu or paper.")] = "cpu",
-) -> None:
+) -> FiguresDocument:
     """Draw the paper's figures from the stored runs, each as PDF and PNG.
 
     A figure whose runs are missing is skipped with a note. Needs matplotlib: `pip install rstc[bench]`.
@@ -227,16 +251,20 @@ def figures(
     try:
         from rstc.benchmark.figures import draw_figures
     except ModuleNotFoundError as problem:
-        raise InputError(f"figures need {problem.name}: install rstc[bench]") from None
+        raise MissingExtraError(f"figures need {problem.name}: install rstc[bench]") from None
+    files, lacking = [], {}
     for name, missing in draw_figures(Store(store).runs(), out, schedule).items():
         if missing:
+            lacking[name] = str(missing)
             notes.print(f"note: {name} is not drawn, missing: {missing}")
         else:
+            files += [f"{out / name}.pdf", f"{out / name}.png"]
             output.print(f"{out / name}.pdf and .png")
+    return FiguresDocument(files=files, missing=lacking)
 
 
-@app.command()
-def download(data: Data = None) -> None:
+@add_command(app)
+def download(data: Data = None) -> DownloadDocument:
     """Download the paper's eight data sets with their views; files that are already complete are kept.
 
     Their rows are checked by checksums. Views that were published in a file of their own must be of the same texts; if
@@ -251,17 +279,21 @@ def download(data: Data = None) -> None:
     from rstc.cli.display import output
 
     folder = data or default_data_folder()
+    items = []
     for name in PAPER_DATASETS:
         outcome = download_dataset(name, folder)
         status = "downloaded" if outcome.downloaded else "kept" if outcome.views_problem else "already complete"
         output.print(
             f"{name}: {status}" + (f", without views: {outcome.views_problem}" if outcome.views_problem else "")
         )
+        problem = outcome.views_problem
+        items.append(DownloadItem(name=name, status=status, problem=None if problem is None else str(problem)))
     output.print(f"The data sets are in {folder}", soft_wrap=True)
+    return DownloadDocument(folder=str(folder), datasets=items)
 
 
-@app.command("datasets")
-def show_datasets(data: Data = None) -> None:
+@add_command(app, "datasets")
+def show_datasets(data: Data = None) -> DatasetsDocument:
     """Print the paper's Table 3, computed from the data sets.
 
     C is the number of classes, N the number of texts, A the mean number of words per text, and R the size of the
@@ -277,12 +309,26 @@ def show_datasets(data: Data = None) -> None:
     from rstc.cli.display import output
 
     statistics_table = Table("data set", "name", "C", "N", "A", "R", "imbalance", "views")
+    items = []
     for name, entry in DATASETS.items():
         loaded = load(name, data or default_data_folder())
         statistics = compute_statistics(loaded.texts, loaded.true_labels)
         numbers = (str(statistics.C), f"{statistics.N:,}", f"{statistics.A:.0f}", f"{statistics.R:.0f}")
         statistics_table.add_row(entry.title, name, *numbers, entry.imbalance, loaded.views_from)
+        items.append(
+            DatasetItem(
+                name=name,
+                title=entry.title,
+                n_classes=statistics.C,
+                n_texts=statistics.N,
+                mean_words=statistics.A,
+                imbalance_ratio=statistics.R,
+                imbalance=entry.imbalance,
+                views=str(loaded.views_from),
+            )
+        )
     output.print(statistics_table)
+    return DatasetsDocument(datasets=items)
 
 
 def _run_jobs(
@@ -292,7 +338,7 @@ def _run_jobs(
     n_parallel: int,
     time_limit: str | None,
     checkpoints: Path | None = None,
-) -> None:
+) -> BenchmarkRunsDocument:
     """Run jobs, print the outcome of each, and exit with code 1 if a result is missing."""
     from rstc.benchmark.datasets import check_files_exist, default_data_folder
     from rstc.benchmark.runs import JobOutcome, run_jobs
@@ -300,11 +346,17 @@ def _run_jobs(
     from rstc.cli.display import notes, output
 
     stored = failed = 0
+    runs: list[dict[str, Any]] = []
+    errors: list[str] = []
 
     def report(outcome: JobOutcome) -> None:
         nonlocal stored, failed
         stored += outcome.status == "stored"
         failed += outcome.status == "failed"
+        if outcome.result is not None:
+            runs.append(outcome.result)
+        elif outcome.status != "stored":
+            errors.append(outcome.describe())
         if outcome.result is not None or outcome.status == "failed":
             console = notes if outcome.result is None else output
             console.print(outcome.describe(), soft_wrap=True)
@@ -316,15 +368,21 @@ def _run_jobs(
         complete = run_jobs(
             jobs, Store(store), folder, report, n_parallel=n_parallel, time_limit=seconds, checkpoints=checkpoints
         )
-    except KeyboardInterrupt:
-        notes.print("rstc: interrupted; the same command continues with the missing runs")
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as stop:
+        message = "interrupted; the same command continues with the missing runs"
+        notes.print(f"rstc: {message}")
+        raise Interruption(stop, message) from None
     output.print(f"{len(jobs)} runs requested, {stored} already stored")
     if failed:
         notes.print(f"{failed} failed")
+    document = BenchmarkRunsDocument(
+        n_requested=len(jobs), n_stored=stored, n_failed=failed, is_complete=complete, runs=runs, errors=errors
+    )
     if not complete:
         notes.print("The same command continues with the missing runs.")
-        raise typer.Exit(1)
+        announce(document)
+        raise typer.Exit(INCOMPLETE.exit_code)
+    return document
 
 
 def _expand_datasets(names: str) -> list[str]:

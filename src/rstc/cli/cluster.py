@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rstc.cli.commands import COMMAND_LINE, find_given, merge_settings
 from rstc.cli.compare import Every, GroupColumns, TimeColumn, print_comparison_findings
+from rstc.cli.completion import complete_column, complete_level, complete_preset, complete_setting
+from rstc.cli.documents.plans import PlanDocument
+from rstc.cli.documents.runs import ClusterItem, LevelItem, MessageItem, RunDocument, ScoresItem, SearchItem
 from rstc.cli.options import (
     Device,
     Encoding,
@@ -21,7 +25,6 @@ from rstc.cli.options import (
     report_formula_guard,
     warn_plain_text_input,
 )
-from rstc.config import parse_setting
 from rstc.errors import InputError
 from rstc.io.cache_folder import default_cache_folder
 
@@ -50,6 +53,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed; the same 
 
 
 def cluster(
+    context: typer.Context,
     file: Annotated[
         str,
         typer.Argument(
@@ -86,12 +90,16 @@ def cluster(
             "--labels",
             metavar="COLUMN",
             help="Partial labels: a class in some rows, empty in the others. Each class becomes a cluster.",
+            autocompletion=complete_column,
         ),
     ] = None,
     truth: Annotated[
         str | None,
         typer.Option(
-            "--truth", metavar="COLUMN", help="True classes, only used for scores on the page, not for clustering."
+            "--truth",
+            metavar="COLUMN",
+            help="True classes, only used for scores on the page, not for clustering.",
+            autocompletion=complete_column,
         ),
     ] = None,
     detail: Annotated[
@@ -101,6 +109,7 @@ def cluster(
             metavar="LEVEL",
             help="coarse, medium or fine: fewer or more clusters than K, of the same hierarchy (`rstc detail` switches "
             "later). By default medium, but coarse if K is estimated and uncertain.",
+            autocompletion=complete_level,
         ),
     ] = None,
     encoder: Annotated[
@@ -113,12 +122,21 @@ def cluster(
         ),
     ] = None,
     preset: Annotated[
-        str, typer.Option("--preset", metavar="NAME", help="default, or paper for the settings of the paper.")
+        str,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="default, or paper for the settings of the paper.",
+            autocompletion=complete_preset,
+        ),
     ] = "default",
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Change a setting; may be repeated. `rstc settings` lists them."
+            "--set",
+            metavar="NAME=VALUE",
+            help="Change a setting; may be repeated. `rstc settings` lists them.",
+            autocompletion=complete_setting,
         ),
     ] = None,
     seed: Seed = 0,
@@ -141,7 +159,14 @@ def cluster(
     resume: Resume = None,
     cache: Cache = True,
     device: Device = "auto",
-) -> None:
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Check the input and say what would be done, with an estimate of time and memory; write nothing.",
+        ),
+    ] = False,
+) -> RunDocument | PlanDocument | None:
     """Cluster the texts of a file.
 
     Writes DIR/clusters.* (the rows of the file with `cluster`, `cluster_name` and `confidence`, in the format of the
@@ -182,35 +207,35 @@ def cluster(
     """
     from rstc.results.comparisons import ComparisonRequest
 
-    changes = {"device": device} | dict(parse_setting(assignment) for assignment in settings or [])
-    if encoder is not None:
-        changes["encoder"] = encoder
-    if noise is not None:
-        changes["noise"] = noise
-    if detail is not None:
-        changes["detail"] = detail
-    _run(
-        file,
-        out,
-        _parse_n_clusters(clusters),
-        text_column=text_column,
-        view_columns=_parse_view_columns(views),
-        truth_column=truth,
-        label_column=labels,
-        preset=preset,
-        settings=changes,
-        seed=seed,
-        format=format,
-        sheet=sheet,
-        encoding=encoding,
-        header=header,
-        guard_formulas=guard_formulas,
-        keep_columns=keep_columns,
-        comparisons=ComparisonRequest.build(time, every, by or []),
-        overwrite=overwrite,
-        resume=resume,
-        cache=default_cache_folder() if cache else None,
+    changes = merge_settings(
+        context, settings, {"device": device, "encoder": encoder, "noise": noise, "detail": detail}
     )
+    n_clusters = _parse_n_clusters(clusters)
+    options: dict[str, Any] = {
+        "text_column": text_column,
+        "view_columns": _parse_view_columns(views),
+        "truth_column": truth,
+        "label_column": labels,
+        "preset": preset,
+        "settings": changes,
+        "seed": seed,
+        "format": format,
+        "sheet": sheet,
+        "encoding": encoding,
+        "header": header,
+        "guard_formulas": guard_formulas,
+        "keep_columns": keep_columns,
+        "comparisons": ComparisonRequest.build(time, every, by or []),
+        "overwrite": overwrite,
+        "cache": default_cache_folder() if cache else None,
+    }
+    given = find_given(context)
+    if dry_run:
+        from rstc.cli.plan import show_plan
+
+        return show_plan(file, out, n_clusters, given, resume=resume is not False, **options)
+    recorded = {name: source for name, (_, source) in given.items() if source != COMMAND_LINE}
+    return _run(file, out, n_clusters, resume, sources=recorded, **options)
 
 
 def _parse_n_clusters(text: str) -> int | str:
@@ -230,7 +255,7 @@ def _parse_view_columns(views: str | None) -> tuple[str, str] | None:
     return first, second
 
 
-def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed = 0) -> None:
+def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed = 0) -> RunDocument | None:
     """Cluster the bundled sample: 465 customer messages in 10 topics, from 125 messages to 6.
 
     The clusters are compared over time (`date`) and between channels (`channel`). Both columns of the sample are
@@ -244,7 +269,7 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
     from rstc.results.comparisons import ComparisonRequest
 
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
-        _run(
+        document = _run(
             str(sample),
             out,
             10,
@@ -257,16 +282,17 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
         f"Look next at the page's tabs Over time and Groups; correct clusters: rstc explore {out}", soft_wrap=True
     )
     output.print(f"Compare with the true topics: rstc evaluate {out / 'clusters.csv'} --truth topic", soft_wrap=True)
+    return document
 
 
-def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None, **options: Any) -> None:
+def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None, **options: Any) -> RunDocument | None:
     """Cluster a file and print the result."""
     from rstc.cli.display import output, show_progress
 
     warn_plain_text_input(file, options.get("format"))
     with show_progress(file, out) as listener:
         from rstc.pipelines.cluster import cluster_file
-        from rstc.results.run_folder import REPORT
+        from rstc.results.run_folder import REPORT, read_summary
         from rstc.runtime.distributed import process_group_session
         from rstc.runtime.signals import StopHandler
 
@@ -282,16 +308,55 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
                 **options,
             )
     if summary is None:  # another process of the group prints the result
-        return
+        return None
     _print_summary(summary, out, resume_requested=bool(resume))
     if options.get("truth_column"):
         from rstc.pipelines.score import score_run
 
         score_run(out, options["truth_column"])
-    if options.get("comparisons"):
-        print_comparison_findings(out)
+        summary = read_summary(out)
+    findings = print_comparison_findings(out) if options.get("comparisons") else []
     report_formula_guard(options.get("guard_formulas", False), summary.input.format, output)
     output.print(f"Written to {out}: open {out / REPORT} in a browser", soft_wrap=True)
+    return _describe_run(summary, out, findings)
+
+
+def _describe_run(summary: Summary, out: Path, findings: list[str]) -> RunDocument:
+    """Return the document of a run."""
+    from rstc.io.columns import list_text_columns
+    from rstc.io.formats import SUFFIXES
+    from rstc.results.run_folder import CLUSTERS, MODEL, REPORT, SUMMARY
+
+    files = {
+        "clusters": CLUSTERS + SUFFIXES[summary.input.format],
+        "report": REPORT,
+        "summary": SUMMARY,
+        "model": MODEL,
+    }
+    truth = summary.truth
+    return RunDocument(
+        folder=str(out),
+        files={name: str(out / file) for name, file in files.items()},
+        n_rows=summary.input.n_rows,
+        n_texts=summary.input.n_texts,
+        n_trained=summary.input.n_trained,
+        text_columns=list_text_columns(summary.input.text_column),
+        n_clusters=len(summary.clusters),
+        search=SearchItem.build(summary.n_clusters_search),
+        clusters=ClusterItem.list_from(summary.clusters),
+        n_outliers=summary.outliers.n_texts if summary.outliers else None,
+        levels=LevelItem.list_from(summary.levels),
+        reliability=summary.reliability.describe() if summary.reliability else None,
+        messages=MessageItem.list_from(summary.messages),
+        decisions=summary.decisions,
+        n_iter=summary.n_iter,
+        resumed_at=summary.resumed_at,
+        scores=ScoresItem(acc=truth.acc, nmi=truth.nmi, ari=truth.ari) if truth else None,
+        findings=findings,
+        seed=summary.seed,
+        sources=summary.sources,
+        seconds=summary.seconds,
+    )
 
 
 def _print_summary(summary: Summary, out: Path, resume_requested: bool) -> None:

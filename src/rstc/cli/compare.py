@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rstc.cli.completion import complete_column, complete_period
+from rstc.cli.documents.files import ComparisonsDocument
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -17,18 +20,29 @@ if TYPE_CHECKING:
 
 TimeColumn = Annotated[
     str | None,
-    typer.Option("--time", metavar="COLUMN", help="Column of dates: show how the share of each cluster changes."),
+    typer.Option(
+        "--time",
+        metavar="COLUMN",
+        help="Column of dates: show how the share of each cluster changes.",
+        autocompletion=complete_column,
+    ),
 ]
 Every = Annotated[
     str | None,
     typer.Option(
-        "--every", metavar="PERIOD", help="day, week, month, quarter or year; by default the span of the dates decides."
+        "--every",
+        metavar="PERIOD",
+        help="day, week, month, quarter or year; by default the span of the dates decides.",
+        autocompletion=complete_period,
     ),
 ]
 GroupColumns = Annotated[
     list[str] | None,
     typer.Option(
-        "--by", metavar="COLUMN", help="Column of groups, such as a country or a rating, to compare; may be repeated."
+        "--by",
+        metavar="COLUMN",
+        help="Column of groups, such as a country or a rating, to compare; may be repeated.",
+        autocompletion=complete_column,
     ),
 ]
 
@@ -61,7 +75,7 @@ def compare(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write all numbers as a table: CSV, TSV, JSONL or Parquet."),
     ] = None,
-) -> None:
+) -> ComparisonsDocument:
     """Compare the clusters of a run over time and between groups.
 
     With --time, each cluster's share of the texts per period is printed, and whether the cluster is new, growing,
@@ -89,6 +103,15 @@ def compare(
     if out is not None:
         output.print(f"Written to {out}", soft_wrap=True)
     output.print(f"Shown on {folder / REPORT}", soft_wrap=True)
+    over_time = comparisons.over_time
+    findings = over_time.list_findings() if over_time else []
+    return ComparisonsDocument(
+        folder=str(folder),
+        out=None if out is None else str(out),
+        over_time=over_time.to_json() if over_time else None,
+        groups=[shares.to_json() for shares in comparisons.groups],
+        findings=[*findings, *(sentence for shares in comparisons.groups for sentence in shares.list_findings())],
+    )
 
 
 def print_over_time(result: OverTime) -> None:
@@ -112,26 +135,28 @@ def print_groups(shares: GroupShares) -> None:
         output.print(f"  {sentence}")
 
 
-def print_comparison_findings(folder: Path) -> None:
-    """Print what the comparisons of a finished run found, in a few lines; nothing if it has none."""
+def print_comparison_findings(folder: Path) -> list[str]:
+    """Print what the comparisons of a finished run found, in a few lines, and return them; none if it has none."""
     from rstc.cli.display import output
     from rstc.results.comparisons import repeat_comparisons
     from rstc.results.corrected_run import CorrectedRun
 
     comparisons = repeat_comparisons(folder, CorrectedRun.read(folder))
     if comparisons is None:
-        return
+        return []
+    lines = []
     if result := comparisons.over_time:
         found = [entry.trend for entry in result.clusters if entry.trend != "steady"]
         counts = [f"{found.count(trend)} {trend}" for trend in dict.fromkeys(found)]
-        output.print(f"By {result.every} ({result.column}): {', '.join(counts) or 'no cluster changes its share'}")
-        for sentence in result.list_findings()[:MAX_SENTENCES_OF_RUN]:
-            output.print(f"  {sentence}")
+        lines.append(f"By {result.every} ({result.column}): {', '.join(counts) or 'no cluster changes its share'}")
+        lines += [f"  {sentence}" for sentence in result.list_findings()[:MAX_SENTENCES_OF_RUN]]
     for shares in comparisons.groups:
-        output.print(describe_association(shares))
-        for sentence in shares.list_findings()[:MAX_SENTENCES_OF_RUN]:
-            output.print(f"  {sentence}")
+        lines.append(describe_association(shares))
+        lines += [f"  {sentence}" for sentence in shares.list_findings()[:MAX_SENTENCES_OF_RUN]]
+    for line in lines:
+        output.print(line)
     output.print(f"All of them: rstc compare {folder}", soft_wrap=True)
+    return [line.strip() for line in lines]
 
 
 def over_time_table(result: OverTime, width: int) -> Table:

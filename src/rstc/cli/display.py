@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from rstc.cli.exit_codes import Interruption
 from rstc.cli.messages import is_main_process
 from rstc.cli.terminal import CleanConsole
 from rstc.runtime.progress import STAGES, Listener
@@ -55,9 +55,10 @@ def show_progress(source: str | Path, run: Path | None = None) -> Iterator[Liste
             listen(f"reading {'standard input' if str(source) == '-' else shorten(str(source), 80)}", 0, 0)
             yield listen
     except KeyboardInterrupt as stop:
+        message = _describe_interruption(stop, run)
         if is_main_process():
-            notes.print(_describe_interruption(stop, run), soft_wrap=True)
-        raise typer.Exit(128 + stop.signal_number if isinstance(stop, StopRequested) else 130) from None
+            notes.print(message, soft_wrap=True)
+        raise Interruption(stop, message.removeprefix("rstc: ")) from None
 
 
 def _describe_interruption(stop: KeyboardInterrupt, run: Path | None) -> str:

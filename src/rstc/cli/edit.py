@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rstc.cli.completion import complete_level
+from rstc.cli.documents.runs import (
+    ClusterItem,
+    ClustersDocument,
+    LevelItem,
+    PromptItem,
+    PromptsDocument,
+    ServerDocument,
+)
+from rstc.cli.json_output import announce
 from rstc.errors import InputError
 from rstc.runtime.terminal_text import clean_line
 
@@ -25,7 +35,7 @@ def explore(
         str, typer.Option("--host", help="Address to listen on; any but the default is reachable from other machines.")
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-) -> None:
+) -> ServerDocument | None:
     """Correct a run in the browser: rename, merge and split clusters, move texts, mark noise, undo.
 
     Every correction is saved to DIR/edits.json at once; the page's button Apply, or `rstc apply`, writes them to the
@@ -51,6 +61,7 @@ def explore(
             notes.print("note: other machines can reach this address, and the connection is not encrypted")
         try:
             output.print(f"Open {server.address} (Ctrl-C stops the server)", soft_wrap=True)
+            announce(ServerDocument(folder=str(folder), address=server.address))
             if browser:
                 stack.enter_context(open_page(server.address))
             server.serve_forever()
@@ -65,9 +76,10 @@ def explore(
     output.print(
         f"{n_edits} corrections in {folder / EDITS}; {advice}" if n_edits else "no corrections", soft_wrap=True
     )
+    return None
 
 
-def apply(folder: Run) -> None:
+def apply(folder: Run) -> ClustersDocument:
     """Write the corrections to DIR/clusters.*, and train DIR/model to predict the corrected clusters.
 
     Clusters keep their numbers. Texts marked as noise get cluster -1. DIR/edits.json is kept, so corrections can still
@@ -87,12 +99,13 @@ def apply(folder: Run) -> None:
     noise = f", {n_noise:,} texts are noise" if n_noise else ""
     count = "1 correction" if n_edits == 1 else f"{n_edits} corrections"
     output.print(f"{count} applied: {len(run.entries())} clusters{noise}")
+    return describe_clusters(folder, run)
 
 
 def merge(
     folder: Run,
     to: Annotated[int, typer.Option("--to", metavar="K", min=1, help="Number of clusters to keep.")],
-) -> None:
+) -> ClustersDocument:
     """Merge the most similar clusters until K are left, without training again.
 
     DIR/clusters.*, DIR/model and DIR/report.html are updated. Numbers do not change: a merged cluster keeps the number
@@ -112,12 +125,15 @@ def merge(
         run = merge_to(folder, to, listener)
     print_clusters(run.entries(), folder)
     output.print(f"{len(run.entries())} clusters in {folder}", soft_wrap=True)
+    return describe_clusters(folder, run)
 
 
 def detail(
     folder: Run,
-    level: Annotated[str, typer.Argument(metavar="LEVEL", help="coarse, medium or fine.")],
-) -> None:
+    level: Annotated[
+        str, typer.Argument(metavar="LEVEL", help="coarse, medium or fine.", autocompletion=complete_level)
+    ],
+) -> ClustersDocument:
     """Switch a run to another level of detail, without clustering again.
 
     `coarse` merges the most similar clusters, `fine` divides those that have stable sub-clusters, `medium` has the
@@ -139,6 +155,18 @@ def detail(
     output.print(cluster_table(run.entries()))
     output.print(f"{len(run.entries())} clusters in {folder}", soft_wrap=True)
     output.print(format_levels(run.levels(), folder), soft_wrap=True)
+    return describe_clusters(folder, run)
+
+
+def describe_clusters(folder: Path, run: CorrectedRun) -> ClustersDocument:
+    """Return the document of a run's clusters after its corrections."""
+    return ClustersDocument(
+        folder=str(folder),
+        n_edits=len(run.log.edits),
+        n_noise=int((run.clusters < 0).sum()),
+        clusters=ClusterItem.list_from(run.entries()),
+        levels=LevelItem.list_from(run.levels()),
+    )
 
 
 def names(
@@ -174,7 +202,7 @@ def names(
         bool, typer.Option("--cache/--no-cache", help="Use the answers of --url that DIR/names.json holds.")
     ] = True,
     again: Annotated[bool, typer.Option("--again", help="Rename clusters that were named before as well.")] = False,
-) -> None:
+) -> ClustersDocument | PromptsDocument:
     """Print the names of the clusters, or let a language model, a command or a function name and describe them.
 
     A model at --url and a command get a prompt with the keywords of a cluster and at most N of its texts, cut to 200
@@ -214,8 +242,8 @@ def names(
     elif given:
         prompted = _build_prompt_namer(command, url, model, key_variable, send_key_unencrypted)
         asked = _ask_for_names(folder, prompted, texts, dry_run, cache, again)
-        if asked is None:
-            return
+        if isinstance(asked, PromptsDocument):
+            return asked
         run = asked
     else:
         run = CorrectedRun.read(folder)
@@ -223,6 +251,7 @@ def names(
         output.print(f"{entry.cluster:>5}  {clean_line(entry.name)}  ({entry.size:,})", soft_wrap=True)
         if entry.description:
             output.print(f"       {clean_line(entry.description)}", soft_wrap=True)
+    return describe_clusters(folder, run)
 
 
 def _build_prompt_namer(
@@ -243,7 +272,7 @@ def _build_prompt_namer(
 
 def _ask_for_names(
     folder: Path, namer: PromptNamer, n_texts: int, dry_run: bool, cached: bool, again: bool
-) -> CorrectedRun | None:
+) -> CorrectedRun | PromptsDocument:
     """Say what is sent where, send it and return the run with its new names; print the prompts instead if `dry_run`."""
     from rstc.cli.display import notes, output, show_progress
     from rstc.pipelines.name_clusters import name_by_prompts, plan_naming
@@ -270,7 +299,11 @@ def _ask_for_names(
     if chat and chat.key and not chat.sends_key:
         notes.print(f"note: the key in {chat.key_variable} is not sent, because the connection is not encrypted")
     if dry_run:
-        return None
+        prompts = [
+            PromptItem(cluster=question.entry.cluster, is_answered=question not in new, prompt=question.to_prompt())
+            for question in plan.questions
+        ]
+        return PromptsDocument(folder=str(folder), receiver=namer.receiver, prompts=prompts)
     with show_progress(folder) as listener:
         result = name_by_prompts(plan, namer, listener, cache)
     notes.print(f"{result.n_requests:,} requests sent, {result.n_cached:,} answers from the cache")

@@ -6,14 +6,20 @@ from typing import Annotated
 
 import typer
 
+from rstc.cli.completion import complete_column
+from rstc.cli.documents.files import CalibrationItem, ClassItem, EvaluationDocument
 from rstc.cli.options import Encoding, Format, Sheet
 
 
 def evaluate(
     file: Annotated[str, typer.Argument(help="File with a column of clusters and a column of true classes.")],
-    truth: Annotated[str, typer.Option("--truth", metavar="COLUMN", help="Column of true classes.")],
+    truth: Annotated[
+        str,
+        typer.Option("--truth", metavar="COLUMN", help="Column of true classes.", autocompletion=complete_column),
+    ],
     cluster_column: Annotated[
-        str, typer.Option("--cluster-column", metavar="COLUMN", help="Column of clusters.")
+        str,
+        typer.Option("--cluster-column", metavar="COLUMN", help="Column of clusters.", autocompletion=complete_column),
     ] = "cluster",
     confidence_column: Annotated[
         str | None,
@@ -21,12 +27,13 @@ def evaluate(
             "--confidence-column",
             metavar="COLUMN",
             help="Column of confidences; by default `confidence`, if it is one.",
+            autocompletion=complete_column,
         ),
     ] = None,
     format: Format = None,
     sheet: Sheet = None,
     encoding: Encoding = "utf-8",
-) -> None:
+) -> EvaluationDocument:
     """Score clusters against true classes: ACC, NMI, ARI, calibration of the confidence, and a table of the classes.
 
     ACC is the share of texts in the right cluster after the best one-to-one matching of clusters and classes. NMI
@@ -66,6 +73,7 @@ def evaluate(
     output.print(
         f"{scores.n_texts:,} texts, {scores.n_classes} classes, {scores.n_clusters} clusters",
     )
+    item = None
     if confidence is not None:
         rated = [(*pair, c) for *pair, c in zip(*columns, confidence, strict=True) if None not in pair]
         calibration = evaluate_confidence(*zip(*rated, strict=True))
@@ -73,15 +81,38 @@ def evaluate(
             f"Confidence: ECE {calibration.ece:.3f}   AURC {calibration.aurc:.3f}   error {1 - scores.acc:.1%}, of the "
             f"surest half {calibration.risk_at_half:.1%}",
         )
+        item = CalibrationItem(ece=calibration.ece, aurc=calibration.aurc, risk_at_half=calibration.risk_at_half)
         bin_table = Table("confidence", "texts", "mean", "in the right cluster")
         for row in calibration.bins.itertuples(index=False):
             bin_table.add_row(
                 f"{row.low:.1f} to {row.high:.1f}", f"{row.texts:,}", f"{row.confidence:.0%}", f"{row.accuracy:.0%}"
             )
         output.print(bin_table)
+    classes = []
     class_table = Table("class", "size", "cluster", "recall", "precision")
     for row in scores.classes.itertuples(index=False):
         name, size, cluster, recall, precision = row
         number, share = ("-", "-") if cluster is None else (str(cluster), f"{precision:.0%}")
+        classes.append(
+            ClassItem(
+                name=str(name),
+                size=int(size),
+                cluster=None if cluster is None else str(cluster),
+                recall=float(recall),
+                precision=None if cluster is None else float(precision),
+            )
+        )
         class_table.add_row(Text(str(name)), f"{size:,}", number, f"{recall:.0%}", share)
     output.print(class_table)
+    return EvaluationDocument(
+        n_texts=scores.n_texts,
+        n_left_out=len(table) - len(pairs),
+        n_classes=scores.n_classes,
+        n_clusters=scores.n_clusters,
+        acc=scores.acc,
+        nmi=scores.nmi,
+        ari=scores.ari,
+        ami=scores.ami,
+        calibration=item,
+        classes=classes,
+    )

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
+from rstc.cli.documents.files import FilesDocument
+
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder or model folder.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
-) -> None:
+) -> FilesDocument:
     """Write the model of a run as ONNX, for machines without torch.
 
     `rstc predict OUT FILE` and `rstc.OnnxModel` in Python read the folder. Needs the extra onnx:
@@ -43,3 +45,4 @@ def export(
     output.print(f"Written to {out} ({size:.0f} MB): rstc predict {out} FILE --out LABELLED")
     if model.outlier_detector_ is not None:
         output.print("The exported model assigns every text to a cluster: outlier detection (--noise) is not exported")
+    return FilesDocument(files=sorted(str(path) for path in out.iterdir()))

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rstc.cli.documents.runs import ClusterItem, InfoDocument, MessageItem
 from rstc.runtime.terminal_text import clean_line
 
 if TYPE_CHECKING:
-    from rstc.results.summary import ClusterEntry
+    from rstc.results.corrected_run import CorrectedRun
+    from rstc.results.summary import ClusterEntry, Summary
 
 
 def _format_n_texts(facts: dict[str, Any]) -> str:
@@ -25,7 +27,7 @@ def info(
     show_all: Annotated[
         bool, typer.Option("--all", help="Print all clusters, and the run's settings, versions, decisions and times.")
     ] = False,
-) -> None:
+) -> InfoDocument:
     """Print what a run or a model is and how it was trained, with its largest clusters.
 
     Examples:
@@ -53,26 +55,52 @@ def info(
         lines["settings"] = ", ".join(f"{name}={value}" for name, value in config.items() if name != "encoder")
         lines["versions"] = ", ".join(f"{name} {value}" for name, value in description.versions.items())
     clusters: list[ClusterEntry] = []
+    summary, run, n_edits = None, None, 0
     if (folder / SUMMARY).is_file():
-        run_lines, clusters = _describe_run(folder, show_all)
-        lines |= run_lines
+        summary, run = _read_run(folder)
+        clusters, n_edits = (run.entries(), len(run.log.edits)) if run else (summary.clusters, 0)
+        lines |= _describe_run(folder, summary, run, show_all)
     for name, value in lines.items():
         output.print(f"{name:<13} {clean_line(str(value))}", soft_wrap=True)
     if clusters:
         print_clusters(clusters, folder, show_all)
+    return InfoDocument(
+        folder=str(folder),
+        n_clusters=description.n_clusters,
+        n_texts=facts["n_texts"],
+        n_iter=facts["n_iter"],
+        preset=facts["preset"],
+        seed=facts["random_state"],
+        encoder=lines["encoder"],
+        settings=config,
+        versions=description.versions,
+        is_run=summary is not None,
+        is_finished=run is not None,
+        n_edits=n_edits,
+        reliability=summary.reliability.describe() if summary and summary.reliability else None,
+        messages=MessageItem.list_from(summary.messages if summary else ()),
+        decisions=summary.decisions if summary else [],
+        clusters=ClusterItem.list_from(clusters),
+        sources=summary.sources if summary else {},
+    )
 
 
-def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[ClusterEntry]]:
-    """Return lines on a run, by their names, and its clusters."""
-    from rstc.cli.display import format_levels, format_n_clusters, format_seconds
-    from rstc.cli.messages import format_messages
-    from rstc.io.columns import format_text_column
-    from rstc.language.names import describe_languages
+def _read_run(folder: Path) -> tuple[Summary, CorrectedRun | None]:
+    """Read a run; without its corrections if it is not finished."""
     from rstc.results.corrected_run import CorrectedRun
     from rstc.results.run_folder import is_unfinished, read_summary
 
     run = None if is_unfinished(folder) else CorrectedRun.read(folder)
-    summary = run.summary if run else read_summary(folder)
+    return (run.summary if run else read_summary(folder)), run
+
+
+def _describe_run(folder: Path, summary: Summary, run: CorrectedRun | None, show_all: bool) -> dict[str, str]:
+    """Return lines on a run, by their names."""
+    from rstc.cli.display import format_levels, format_n_clusters, format_seconds
+    from rstc.cli.messages import format_messages
+    from rstc.io.columns import format_text_column
+    from rstc.language.names import describe_languages
+
     source = summary.input
     sheet = "" if source.sheet is None else f", sheet {source.sheet!r}"
     lines = {"input": f"{source.file}{sheet}, {format_text_column(source.text_column)}"}
@@ -105,7 +133,9 @@ def _describe_run(folder: Path, show_all: bool) -> tuple[dict[str, str], list[Cl
         labels = [f"{entry.label} is cluster {entry.cluster}" for entry in summary.clusters if entry.label is not None]
         if labels:
             lines["known classes"] = ", ".join(labels)
+        if summary.sources:
+            lines["given by"] = ", ".join(f"{name} by {source}" for name, source in summary.sources.items())
         lines["device"] = f"{summary.device}, {summary.precision}"
         lines["made"] = summary.created
         lines["seconds"] = f"{sum(summary.seconds.values()):.0f} ({format_seconds(summary.seconds)})"
-    return lines, run.entries() if run else summary.clusters
+    return lines

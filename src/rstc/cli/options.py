@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rstc.cli.completion import complete_column, complete_device, complete_format
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -15,6 +17,7 @@ TextColumn = Annotated[
         "--text-column",
         metavar="NAME",
         help="Column that holds the texts; given several times, the texts of these columns are joined.",
+        autocompletion=complete_column,
     ),
 ]
 Sheet = Annotated[
@@ -26,13 +29,20 @@ Format = Annotated[
     typer.Option(
         "--format",
         help="File format (csv, tsv, json, jsonl, txt, each with .gz, parquet, xlsx) if the file name does not tell.",
+        autocompletion=complete_format,
     ),
 ]
 Encoding = Annotated[
     str, typer.Option("--encoding", help="Character encoding of text files; results are written in UTF-8.")
 ]
 Device = Annotated[
-    str, typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or mps; auto uses a GPU if there is one.")
+    str,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="cpu, cuda, cuda:1 or mps; auto uses a GPU if there is one.",
+        autocompletion=complete_device,
+    ),
 ]
 Header = Annotated[
     bool | None,

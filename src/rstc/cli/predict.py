@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from rstc.cli.documents.files import PredictionsDocument
+from rstc.cli.json_output import writes_json
 from rstc.cli.options import (
     Device,
     Encoding,
@@ -58,7 +60,7 @@ def predict(
         ),
     ] = "local",
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Maximum number of Ray workers.")] = None,
-) -> None:
+) -> PredictionsDocument:
     """Assign new texts to the clusters of an earlier run.
 
     Files are read and written in blocks and may be larger than memory. An existing output file is replaced when the
@@ -95,8 +97,11 @@ def predict(
             raise InputError("--out - takes a single input file; many files need a folder")
         if format is not None:
             raise InputError("--format cannot be used with many files: the format follows from each file name")
-        _predict_many(folder, file, out, text_column, sheet, encoding, header, device, guard_formulas, engine, workers)
-        return
+        return _predict_many(
+            folder, file, out, text_column, sheet, encoding, header, device, guard_formulas, engine, workers
+        )
+    if out == "-" and writes_json():
+        raise InputError("--json and --out - both write to standard output; name a file with --out")
     warn_plain_text_input(file, format)
     with show_progress(file) as listener:
         from rstc.pipelines.predict import predict_file
@@ -115,12 +120,14 @@ def predict(
             listener=listener,
         )
         from rstc.io.formats import STANDARD_OUTPUT, detect_format, stream_format
+    document = PredictionsDocument(out=out, n_files=1, n_skipped=0, n_rows=n_rows, n_texts=n_texts)
     if out == STANDARD_OUTPUT:
         report_formula_guard(guard_formulas, stream_format(detect_format(file, format)), notes)
         notes.print(f"{n_rows:,} rows written to standard output{_format_missing(n_rows, n_texts)}", soft_wrap=True)
-        return
+        return document
     report_formula_guard(guard_formulas, detect_format(out), output)
     output.print(f"{n_rows:,} rows written to {out}{_format_missing(n_rows, n_texts)}", soft_wrap=True)
+    return document
 
 
 def _predict_many(
@@ -135,7 +142,7 @@ def _predict_many(
     guard_formulas: bool,
     engine: str,
     workers: int | None,
-) -> None:
+) -> PredictionsDocument:
     """Predict many files and print how many were written."""
     from rstc.cli.display import output, show_progress
 
@@ -165,6 +172,9 @@ def _predict_many(
     )
     skipped = f"; {result.n_skipped:,} skipped, already complete" if result.n_skipped else ""
     output.print(files + skipped + _format_missing(result.n_rows, result.n_texts))
+    return PredictionsDocument(
+        out=out, n_files=result.n_files, n_skipped=result.n_skipped, n_rows=result.n_rows, n_texts=result.n_texts
+    )
 
 
 def _format_missing(n_rows: int, n_texts: int) -> str:

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from rstc.cli.completion import complete_column
+from rstc.cli.documents.files import FilesDocument
+
 Run = Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")]
 
 
@@ -14,9 +17,14 @@ def report(
     folder: Run,
     truth: Annotated[
         str | None,
-        typer.Option("--truth", metavar="COLUMN", help="Column of the input with true classes, to compare with."),
+        typer.Option(
+            "--truth",
+            metavar="COLUMN",
+            help="Column of the input with true classes, to compare with.",
+            autocompletion=complete_column,
+        ),
     ] = None,
-) -> None:
+) -> FilesDocument:
     """Write the page of a run again: DIR/report.html, with all corrections made so far.
 
     If the run was interrupted after its clusters were written, the map is drawn as well.
@@ -45,12 +53,13 @@ def report(
 
         page = score_run(folder, truth)
     output.print(f"Written to {page}", soft_wrap=True)
+    return FilesDocument(files=[str(page)])
 
 
 def figures(
     folder: Run,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write.")],
-) -> None:
+) -> FilesDocument:
     """Draw the map, the hierarchy, the cluster sizes and the training curves of a run, each as PNG and SVG.
 
     What the clusters were compared by (`rstc compare`) is drawn as well: over_time, and by_COLUMN for each column.
@@ -65,5 +74,7 @@ def figures(
     from rstc.results.corrected_run import CorrectedRun
 
     run = CorrectedRun.read(folder)
-    for path in write_figures(run, out, repeat_comparisons(folder, run)):
-        output.print(str(path), soft_wrap=True)
+    files = [str(path) for path in write_figures(run, out, repeat_comparisons(folder, run))]
+    for path in files:
+        output.print(path, soft_wrap=True)
+    return FilesDocument(files=files)

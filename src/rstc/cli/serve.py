@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from rstc.cli.documents.runs import ServerDocument
+from rstc.cli.json_output import announce, writes_json
 from rstc.cli.options import Device
 from rstc.errors import InputError
 
@@ -40,7 +42,7 @@ def serve(
         float, typer.Option("--client-seconds", min=0.1, help="Seconds that a client may take to send a request.")
     ] = 10.0,
     device: Device = "auto",
-) -> None:
+) -> ServerDocument | None:
     """Serve a model over HTTP, or offer clustering as tools to an agent over MCP.
 
     POST /v1/predict assigns texts to clusters as `rstc predict` does; there are also /v1/clusters, /v1/model,
@@ -61,12 +63,15 @@ def serve(
     if mcp:
         if folder is not None:
             raise InputError(f"--mcp serves the runs below --root; leave {folder} out")
+        if writes_json():
+            raise InputError("--mcp and --json both write to standard output; leave --json out")
         from rstc.runtime.optional import import_optional
 
         import_optional("mcp", "serve")
         from rstc.service.mcp_server import run_mcp_server
 
-        return run_mcp_server(root)
+        run_mcp_server(root)
+        return None
     if folder is None:
         raise InputError("rstc serve needs the folder of a model, or --mcp")
     import logging
@@ -93,5 +98,11 @@ def serve(
     supervisor = Supervisor(options, port)
     if not is_loopback(host):
         notes.print("note: other machines can reach this address, and the connection is not encrypted")
-    supervisor.run(lambda: output.print(f"Serving {folder} at {supervisor.address} (Ctrl-C stops it)", soft_wrap=True))
+
+    def announce_address() -> None:
+        output.print(f"Serving {folder} at {supervisor.address} (Ctrl-C stops it)", soft_wrap=True)
+        announce(ServerDocument(folder=str(folder), address=supervisor.address))
+
+    supervisor.run(announce_address)
     output.print("stopped")
+    return None

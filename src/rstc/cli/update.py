@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rstc.cli.compare import Every, GroupColumns, TimeColumn, print_comparison_findings
+from rstc.cli.documents.runs import ClusterItem, DecisionDocument, ProposalItem, UpdateDocument
 from rstc.cli.options import Encoding, Header, Sheet
 from rstc.errors import InputError
 
 if TYPE_CHECKING:
     from rstc.results.comparisons import ComparisonRequest
+    from rstc.results.proposals import Proposal
     from rstc.results.summary import Summary
 
 
@@ -34,7 +36,7 @@ def update(
     time: TimeColumn = None,
     every: Every = None,
     by: GroupColumns = None,
-) -> None:
+) -> UpdateDocument | DecisionDocument:
     """Add new rows to a run, or decide on the new clusters that an update proposes.
 
     Training continues on the old and the new texts. Clusters keep their numbers; a text moves to another cluster only
@@ -67,9 +69,8 @@ def update(
     if file is None:
         if again or comparisons:
             raise InputError("--again, --time and --by need a file with new rows")
-        _decide(folder, _parse_ids("--accept", accept), _parse_ids("--decline", decline))
-    else:
-        _add_rows(folder, file, sheet, encoding, header, again, comparisons)
+        return _decide(folder, _parse_ids("--accept", accept), _parse_ids("--decline", decline))
+    return _add_rows(folder, file, sheet, encoding, header, again, comparisons)
 
 
 def _add_rows(
@@ -80,7 +81,7 @@ def _add_rows(
     header: bool | None,
     again: bool,
     comparisons: ComparisonRequest | None,
-) -> None:
+) -> UpdateDocument:
     """Add the rows of a file to a run, and print what they change."""
     from rstc.cli.display import output, print_clusters, proposal_table, show_progress
 
@@ -103,7 +104,7 @@ def _add_rows(
             f"{folder} holds all rows of {Path(file).name} already: nothing was added (--again adds them)",
             soft_wrap=True,
         )
-        return
+        return _describe_update(folder, None, [], [])
     print_clusters(summary.clusters, folder)
     for line in [*format_entry(summary), *format_drift(summary)]:
         output.print(line, soft_wrap=True)
@@ -119,10 +120,44 @@ def _add_rows(
             f"them, --decline leaves the texts where they are",
             soft_wrap=True,
         )
-    print_comparison_findings(folder)
+    return _describe_update(folder, summary, proposals, print_comparison_findings(folder))
 
 
-def _decide(folder: Path, accepted: list[int] | str | None, declined: list[int] | str | None) -> None:
+def _describe_update(
+    folder: Path, summary: Summary | None, proposals: list[Proposal], findings: list[str]
+) -> UpdateDocument:
+    """Return the document of an update, which has no summary if nothing was added."""
+    drift = summary.update if summary else None
+    if summary is None:
+        from rstc.results.corrected_run import CorrectedRun
+
+        entries = CorrectedRun.read(folder).entries()
+    else:
+        entries = summary.clusters
+    return UpdateDocument(
+        folder=str(folder),
+        n_rows=drift.n_rows if drift else 0,
+        n_texts=drift.n_texts if drift else 0,
+        n_known=summary.updates[-1].n_known if summary else 0,
+        drift=drift.distance if drift else None,
+        expected_drift=drift.expected if drift else None,
+        moved=drift.moved if drift else None,
+        clusters=ClusterItem.list_from(entries),
+        proposals=[
+            ProposalItem(
+                id=proposal.id,
+                name=proposal.name,
+                size=proposal.size,
+                keywords=proposal.keywords,
+                nearest_cluster=proposal.near,
+            )
+            for proposal in proposals
+        ],
+        findings=findings,
+    )
+
+
+def _decide(folder: Path, accepted: list[int] | str | None, declined: list[int] | str | None) -> DecisionDocument:
     """Accept and decline proposals, and print what became of them."""
     from rstc.cli.display import cluster_table, output, show_progress
 
@@ -133,14 +168,17 @@ def _decide(folder: Path, accepted: list[int] | str | None, declined: list[int] 
         # Declined first: "all" of the other option are then those that are left.
         n_declined = 0 if declined is None else len(decline_proposals(folder, declined))
         n_accepted = 0 if accepted is None else len(accept_proposals(folder, accepted, listener))
+    entries = CorrectedRun.read(folder).entries()
     if n_accepted:
-        entries = CorrectedRun.read(folder).entries()
         output.print(cluster_table(entries[-n_accepted:]))
         output.print(f"{_count(n_accepted)} accepted: {len(entries)} clusters in {folder}", soft_wrap=True)
     if n_declined:
         output.print(f"{_count(n_declined)} declined")
     if not n_accepted and not n_declined:
         output.print("there is no open proposal")
+    return DecisionDocument(
+        folder=str(folder), n_accepted=n_accepted, n_declined=n_declined, clusters=ClusterItem.list_from(entries)
+    )
 
 
 def _count(number: int) -> str:

@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from rstc.config import Config, make_config
+from rstc.config import Config
 from rstc.errors import InputError
 from rstc.io.atomic import replace_folder
-from rstc.io.columns import to_text_column
 from rstc.io.durability import flush_folder
-from rstc.io.formats import SUFFIXES, detect_format
-from rstc.pipelines.inputs import RunInput, digest_rows, read_input
+from rstc.io.formats import SUFFIXES
+from rstc.pipelines.inputs import RunInput, check_settings, digest_rows, read_checked_input
 from rstc.report.html.render import write_page
-from rstc.representation.folder_checks import check_encoder_source
-from rstc.results.comparisons import ComparisonRequest, check_request, write_request
+from rstc.results.comparisons import ComparisonRequest, write_request
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.proposals import read_proposals
 from rstc.results.run_folder import (
@@ -53,7 +51,6 @@ from rstc.results.summary import Summary
 from rstc.runtime.distributed import ProcessGroup, current_process_group
 from rstc.runtime.progress import Listener, Progress
 from rstc.runtime.signals import StopHandler
-from rstc.validation.fit_input import validate_fit_input
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
@@ -81,6 +78,7 @@ def cluster_file(
     guard_formulas: bool = False,
     keep_columns: bool = True,
     comparisons: ComparisonRequest | None = None,
+    sources: Mapping[str, str] | None = None,
     overwrite: bool = False,
     resume: bool = True,
     cache: Path | None = None,
@@ -129,6 +127,8 @@ def cluster_file(
         Whether points.parquet and the page hold the other columns of the file.
     comparisons : ComparisonRequest, optional
         Columns of the file that the clusters are compared by at the end of the run.
+    sources : mapping, optional
+        Where options and settings come from that were not given on the command line; the summary records it.
     overwrite : bool
         Whether an earlier run in the folder may be replaced.
     resume : bool
@@ -145,47 +145,34 @@ def cluster_file(
     Summary or None
         None in all processes but the first.
     """
-    config = make_config(preset, settings)
-    if view_columns and "views" in (settings or {}):
-        raise InputError("views come from two columns or from a view specification, not from both")
-    if view_columns and not config.count_trained_layers(0):
-        raise InputError("--views are used in training only; add --set training=always")
-    check_encoder_source(config.encoder)
+    config = check_settings(preset, settings, view_columns)
     processes = current_process_group()
     processes.run_on_first(lambda: check_target(out, overwrite))
     progress = Progress(listener)
     with progress.stage("read"):
-        file_format = detect_format(path, format)
-        run_input = read_input(
+        run_input, _ = read_checked_input(
             path,
-            file_format,
-            encoding,
-            processes,
-            to_text_column(text_column),
-            view_columns,
-            truth_column,
-            label_column,
-            sheet,
-            header,
-        )
-        validate_fit_input(
-            run_input.texts,
-            run_input.labels,
             n_clusters,
-            class_contrast=config.class_contrast,
-            noise=config.noise,
-            processes=processes,
+            config,
+            processes,
+            format=format,
+            encoding=encoding,
+            header=header,
+            sheet=sheet,
+            text_column=text_column,
+            view_columns=view_columns,
+            truth_column=truth_column,
+            label_column=label_column,
+            comparisons=comparisons,
         )
-        if comparisons is not None:
-            processes.run_on_first(lambda: check_request(_read_columns(run_input, comparisons), comparisons))
 
     def describe_command() -> Command:
-        return _describe_command(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
+        return describe_request(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
 
     with ExitStack() as stack:
         processes.run_on_first(lambda: stack.enter_context(lock_run(out)))
         processes.run_on_first(lambda: check_target(out, overwrite))  # another process may have written it meanwhile
-        if processes.run_on_first(lambda: _can_be_completed(out, describe_command, overwrite, resume)):
+        if processes.run_on_first(lambda: can_be_completed(out, describe_command, overwrite, resume)):
             if not processes.is_first:
                 return None
             write_request(out, comparisons)
@@ -209,7 +196,13 @@ def cluster_file(
             texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache
         )
         origin = RunOrigin(
-            preset, seed, guard_formulas, checkpoints.resumed_at, keep_columns=keep_columns, comparisons=comparisons
+            preset,
+            seed,
+            guard_formulas,
+            checkpoints.resumed_at,
+            keep_columns=keep_columns,
+            comparisons=comparisons,
+            sources=sources or {},
         )
         if not write_results(out, run_input, model, origin, progress, processes, describe_command):
             return None
@@ -339,16 +332,7 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
     return summary
 
 
-def _read_columns(run_input: RunInput, comparisons: ComparisonRequest) -> pd.DataFrame:
-    """Read the columns that are compared by, and the first rows of the others, without the texts."""
-    texts, compared = {run_input.columns.text, *(run_input.columns.views or ())}, {comparisons.time, *comparisons.by}
-    parts: list[pd.DataFrame] = []
-    for table in run_input.read_tables():
-        parts.append(table[[name for name in table.columns if name not in texts and (not parts or name in compared)]])
-    return pd.concat(parts, ignore_index=True)
-
-
-def _describe_command(
+def describe_request(
     run_input: RunInput,
     n_clusters: int | str | tuple[int, int],
     config: Config,
@@ -377,7 +361,7 @@ def _describe_command(
     return described
 
 
-def _can_be_completed(out: Path, describe_command: Callable[[], Command], overwrite: bool, resume: bool) -> bool:
+def can_be_completed(out: Path, describe_command: Callable[[], Command], overwrite: bool, resume: bool) -> bool:
     """Return whether a folder holds the results of the same command, whose map and page are missing."""
     if not is_unfinished(out):
         return False

@@ -161,6 +161,7 @@ def update_run(
         digest=before.digest,
         updates=(*run.summary.updates, entry),
         overlaps=_find_overlaps(model),
+        sources=run.summary.sources,
     )
 
     def write_more(new_folder: Path, points: Points) -> None:

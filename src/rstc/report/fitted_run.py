@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -132,6 +132,8 @@ class RunOrigin:
         All updates.
     overlaps : tuple of ClusterOverlap
         Pairs of clusters that the update made hard to tell apart.
+    sources : mapping
+        Options and settings that were not given on the command line, and where they were.
     """
 
     preset: str
@@ -144,6 +146,7 @@ class RunOrigin:
     digest: str | None = None
     updates: tuple[UpdateEntry, ...] = ()
     overlaps: tuple[ClusterOverlap, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 def describe_clusters(output: RunOutput, model: ClusteredTexts) -> list[ClusterEntry]:
@@ -241,6 +244,7 @@ def build_summary(
         levels=levels,
         updates=list(origin.updates),
         overlaps=list(origin.overlaps),
+        sources=dict(origin.sources),
         encoder_reason=model.encoder_reason_,
         messages=find_model_messages(model, output.texts, output.clusters[output.shown], input_info.n_missing),
         languages=measure_languages(output.texts),

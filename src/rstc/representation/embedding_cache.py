@@ -124,6 +124,14 @@ class EmbeddingCache:
         self._store(keys[missing], E, missing)
         return E
 
+    def count_missing(self, tokens: Sequence[TokenIds]) -> int:
+        """Return how many distinct tokenised texts have no stored embedding; nothing is read but their digests."""
+        keys = np.unique(_digest(tokens), axis=0)
+        is_missing = np.ones(len(keys), dtype=bool)
+        for part in self._open_parts():
+            is_missing &= part.find(keys) < 0
+        return int(is_missing.sum())
+
     def _open_parts(self) -> Iterator[CachePart]:
         """Open the parts of this encoder; damaged ones are ignored."""
         for folder in sorted(self._folder.glob("[!.]*")):  # hidden folders are still being written

@@ -201,7 +201,7 @@ def hold_run_lock(
     return locked
 
 
-def check_target(out: Path, overwrite: bool) -> None:
+def check_target(out: Path, overwrite: bool, recover: bool = True) -> None:
     """Raise InputError if a run cannot be written to a folder.
 
     The folder may be missing, be empty, hold checkpoints, or, with `overwrite`, hold an earlier run without
@@ -213,9 +213,12 @@ def check_target(out: Path, overwrite: bool) -> None:
         The folder.
     overwrite : bool
         Whether an earlier run may be replaced.
+    recover : bool
+        Whether a folder that a killed process was writing is restored first; without, nothing is written.
     """
     check_writable(out)
-    recover_run(out)
+    if recover:
+        recover_run(out)
     if not out.exists():
         return
     if not out.is_dir():

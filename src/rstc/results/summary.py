@@ -402,6 +402,8 @@ class Summary:
         Pairs of clusters that an update made hard to tell apart.
     files : dict of str to str
         The sha256 of other files of the run folder that are written with the summary, by name.
+    sources : dict
+        Options (such as "--seed") and settings that were not given on the command line, and where they were.
     languages : dict of str to float
         Share of each language among the shown texts that have one, by ISO 639 code, the most frequent first; languages
         of less than one per cent are left out. Empty in summaries of versions that did not detect languages.
@@ -437,6 +439,7 @@ class Summary:
     updates: list[UpdateEntry] = field(default_factory=list)
     overlaps: list[ClusterOverlap] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
     languages: dict[str, float] = field(default_factory=dict)
     encoder_reason: str | None = None
 
@@ -482,6 +485,7 @@ class Summary:
             "updates": [entry.to_json() for entry in self.updates],
             "overlaps": [overlap.to_json() for overlap in self.overlaps],
             "files": self.files,
+            "sources": self.sources,
             "languages": self.languages,
             "encoder_reason": self.encoder_reason,
         }
@@ -524,6 +528,7 @@ class Summary:
             updates=[UpdateEntry.from_json(entry) for entry in values.get("updates", [])],
             overlaps=[ClusterOverlap.from_json(overlap) for overlap in values.get("overlaps", [])],
             files=values.get("files", {}),
+            sources={str(name): str(source) for name, source in values.get("sources", {}).items()},
             languages=dict(values.get("languages", {})),
             encoder_reason=values.get("encoder_reason"),
         )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rstc.errors import InputError
+from rstc.errors import ResourceLimitError
 
 if sys.platform == "win32":
     resource = None
@@ -138,7 +138,7 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
 
     Raises
     ------
-    InputError
+    ResourceLimitError
         If the estimate exceeds the limit.
     """
     limit = limit_gb * GB if limit_gb else free_memory()
@@ -152,7 +152,7 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
         advice = f"lower batch_size (now {estimate.batch_size:,}) or projection_dim (now {estimate.projection_dim:,})"
     if 2 * estimate.repeat_bytes > estimate.total_bytes:
         advice = f"lower repeats (now {estimate.n_repeats:,})"
-    raise InputError(
+    raise ResourceLimitError(
         f"this run would take about {estimate.total_bytes / GB:.1f} GB of memory, but only {limit / GB:.1f} GB are "
         f"{'allowed (memory_gb)' if limit_gb else 'free'}: {estimate.prediction_bytes / GB:.1f} GB for "
         f"{estimate.n_texts:,} texts in {estimate.n_clusters:,} clusters, {estimate.training_bytes / GB:.1f} GB for "

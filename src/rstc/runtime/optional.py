@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from rstc.errors import InputError, find_system_error
+from rstc.errors import MissingExtraError, find_system_error
 
 
 def import_optional(module: str, extra: str) -> Any:
@@ -20,14 +20,14 @@ def import_optional(module: str, extra: str) -> Any:
 
     Raises
     ------
-    InputError
+    MissingExtraError
         If it is not installed; the message says how to install it.
 
     Examples
     --------
-    >>> import_optional("no_such_package", "more")
+    >>> import_optional("no_package", "more")
     Traceback (most recent call last):
-    rstc.errors.InputError: no_such_package is not installed: pip install 'rstc[more]' (in a checkout: -e '.[more]')
+    rstc.errors.MissingExtraError: no_package is not installed: pip install 'rstc[more]' (in a checkout: -e '.[more]')
     """
     try:
         return import_module(module)
@@ -35,6 +35,6 @@ def import_optional(module: str, extra: str) -> Any:
         package = module.partition(".")[0]
         if not isinstance(error, ModuleNotFoundError) and find_system_error(error):
             raise
-        raise InputError(
+        raise MissingExtraError(
             f"{package} is not installed: pip install 'rstc[{extra}]' (in a checkout: -e '.[{extra}]')"
         ) from error

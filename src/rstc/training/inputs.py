@@ -76,15 +76,21 @@ class TrainingInputs:
         return self.n_clusters[0] if isinstance(self.n_clusters, tuple) else self.n_clusters
 
 
-def estimate_memory(inputs: TrainingInputs, config: Config, processes: ProcessGroup) -> MemoryEstimate:
-    """Estimate the memory that a run on these inputs takes in this process."""
-    n_total = int(processes.total(len(inputs.texts)))
+def estimate_memory(
+    texts: Sequence[str],
+    encoder: Encoder,
+    n_clusters: int | ClusterRange,
+    config: Config,
+    processes: ProcessGroup,
+) -> MemoryEstimate:
+    """Estimate the memory that a run takes in this process, whose texts are `texts`."""
+    n_total = int(processes.total(len(texts)))
     n_fit_texts = min(config.max_fit_texts or n_total, n_total)
-    n_clusters, encoder, n_layers = inputs.n_clusters, inputs.encoder, config.count_trained_layers(n_total)
+    n_layers = config.count_trained_layers(n_total)
     n_found = n_clusters if isinstance(n_clusters, int) else n_clusters[1] or ASSUMED_N_CLUSTERS
     return MemoryEstimate(
-        n_texts=len(inputs.texts),
-        n_characters=sum(map(len, inputs.texts)),
+        n_texts=len(texts),
+        n_characters=sum(map(len, texts)),
         n_fit_texts=-(-n_fit_texts // processes.size),
         max_tokens=encoder.max_tokens,
         n_clusters=n_found,
