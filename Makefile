@@ -13,9 +13,9 @@ demo: $(VENV)/installed
 test: lint browser
 	$(BIN)/pytest -n auto --dist loadfile  # a worker a core, each on one thread (tests/conftest.py)
 
-# What takes longer: processes that are killed and go on, examples that train more than once.
+# What takes longer: processes that are killed and go on, examples that train more than once; faults have `make chaos`.
 test-slow: $(VENV)/installed-dev
-	$(BIN)/pytest -n auto --dist loadfile -m slow
+	$(BIN)/pytest -n auto --dist loadfile -m "slow and not chaos"
 
 # Twenty runs, killed at twenty moments and taken up again; `make test` kills eight.
 kills: $(VENV)/installed-dev

@@ -225,7 +225,9 @@ class SAOTClustering(ClusterMixin, BaseEstimator):
         )
         if C == 1:
             return np.zeros(len(U), dtype=np.int64), settings.choose_eps2(np.array([len(U)]))
-        initial = find_initial_labels(TextFeatures({EMBEDDING: U.astype(np.float32)}), C, settings, rng)
+        # Points that were lifted to a sphere lie on one side of it, which says nothing about them.
+        features = TextFeatures({EMBEDDING: U.astype(np.float32)}, can_center=self.unit_length)
+        initial = find_initial_labels(features, C, settings, rng)
         return initial.labels, initial.eps2
 
     def _set_statistics(self, statistics: _SufficientStatistics) -> None:

@@ -108,7 +108,7 @@ def rstc_is_ahead_of_rstc_i() -> bool:
 
 def rstc_is_ahead_of_sccl() -> bool:
     comparison = compare("rstc-paper", "sccl")
-    return comparison.p_value < 0.05 and min(gaps("rstc-paper", "sccl", HEAVY)) > 5
+    return comparison.p_value < 0.05 and min(gaps("rstc-paper", "sccl", HEAVY)) > 4
 
 
 def eps1_matters_little() -> bool:
@@ -192,7 +192,7 @@ AGREES: dict[str, Callable[[], bool]] = {
         uniform_b_harms_imbalanced_sets_only
     ),
     "RSTC is ahead of RSTC-I on all eight sets": rstc_is_ahead_of_rstc_i,
-    "RSTC is ahead of SCCL by more than five points of ACC on each of the four imbalanced sets": rstc_is_ahead_of_sccl,
+    "RSTC is ahead of SCCL by more than four points of ACC on each of the four imbalanced sets": rstc_is_ahead_of_sccl,
     "eps1 moves ACC by less than two points (Fig. 3)": eps1_matters_little,
     "A larger eps2 costs more than fifteen points of ACC on Tweet, and less than two on StackOverflow-4k": (
         large_eps2_harms_tweet

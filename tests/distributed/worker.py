@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from rstc import RSTC, saot
 from rstc.numerics import nearest
-from rstc.pseudo_labels import initialization, kmeans
+from rstc.pseudo_labels import centring, initialization, kmeans
 from rstc.pseudo_labels.features import TextFeatures, build_word_features
 from rstc.pseudo_labels.initialization import LabelSearch, find_initial_labels
 from rstc.pseudo_labels.initialization_settings import InitializationSettings
@@ -101,6 +101,7 @@ def search_labels(folder: Path, processes: ProcessGroup) -> None:
     samples = (
         patch.object(initialization, "SAMPLE_SIZE", 200),
         patch.object(kmeans, "SAMPLE_SIZE", 300),
+        patch.object(centring, "SAMPLE_ROWS", 200),
         patch.object(distributed_rows, "BLOCK_ROWS", 100),
     )
     results: dict[str, Any] = {}
@@ -143,6 +144,7 @@ def fit_models(folder: Path, processes: ProcessGroup) -> None:
     texts = task["texts"][rows.start : rows.stop]
     # The samples have fewer texts than there are.
     with (
+        patch.object(centring, "SAMPLE_ROWS", 60),
         patch.object(initialization, "SAMPLE_SIZE", 100),
         patch.object(kmeans, "SAMPLE_SIZE", 100),
         patch.object(reliability, "MIN_SAMPLE_SIZE", 80),
@@ -154,7 +156,8 @@ def fit_models(folder: Path, processes: ProcessGroup) -> None:
 
 def fit_model(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
     with count_gathered_rows() as gathered_rows:
-        model = RSTC(**settings).fit(texts)
+        # In the order of the input: each process sorts its own texts otherwise, and draws other batches.
+        model = RSTC(row_order="given", **settings).fit(texts)
     return {
         "max_gathered": max(gathered_rows, default=0),
         "losses": model.losses_,

@@ -28,7 +28,6 @@ import sys
 from pathlib import Path
 from rstc.io.locks import lock
 
-pytestmark = pytest.mark.chaos("two writers")
 path = Path(sys.argv[1])
 for _ in range(50):
     with lock(path, wait=60):

@@ -27,9 +27,9 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     embed = Encoder.embed
 
-    def count(encoder: Encoder, tokens: Sequence[TokenIds], *arguments: Any) -> torch.Tensor:
+    def count(encoder: Encoder, tokens: Sequence[TokenIds], *arguments: Any, **options: Any) -> torch.Tensor:
         counts.append(len(tokens))
-        return embed(encoder, tokens, *arguments)
+        return embed(encoder, tokens, *arguments, **options)
 
     monkeypatch.setattr(Encoder, "embed", count)
     return counts

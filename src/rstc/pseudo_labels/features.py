@@ -235,11 +235,14 @@ class TextFeatures:
         TF-IDF and LSA; None: words are not used.
     processes : ProcessGroup
         The processes that the texts are distributed over.
+    can_center : bool
+        Whether dense feature sets may be centred; not where the direction of a point stands for its place.
     """
 
     dense: dict[str, Floats]
     words: WordFeatures | None = None
     processes: ProcessGroup = SINGLE_PROCESS
+    can_center: bool = True
 
     def __len__(self) -> int:
         return len(self.embedding)
@@ -257,6 +260,8 @@ class TextFeatures:
     @cached_property
     def contrasted(self) -> dict[str, Floats]:
         """The dense feature sets for neighbours and points: centred where texts look alike; waits for all processes."""
+        if not self.can_center:
+            return self.dense
         return {name: center_if_alike(matrix, self.rows) for name, matrix in self.dense.items()}
 
     @property
@@ -271,11 +276,8 @@ class TextFeatures:
 
     def select(self, rows: Ints) -> TextFeatures:
         """Return the features of some of the texts of this process."""
-        return TextFeatures(
-            {name: matrix[rows] for name, matrix in self.dense.items()},
-            self.words and self.words.select(rows),
-            self.processes,
-        )
+        dense = {name: matrix[rows] for name, matrix in self.dense.items()}
+        return replace(self, dense=dense, words=self.words and self.words.select(rows))
 
     def gather_sample(self, max_texts: int, rng: np.random.Generator) -> TextFeatures | None:
         """Return the features of a random sample of all texts in the first process; None in the others."""
@@ -296,7 +298,9 @@ class TextFeatures:
         if self.words:
             tfidf, lsa = self.rows.gather(self.words.tfidf, rows), self.rows.gather(self.words.lsa, rows)
             words = WordFeatures(tfidf, cast(Floats, lsa))
-        return TextFeatures(cast(dict[str, Floats], dense), words) if self.processes.is_first else None
+        if not self.processes.is_first:
+            return None
+        return TextFeatures(cast(dict[str, Floats], dense), words, can_center=self.can_center)
 
     def replace_embedding(self, E: Floats) -> TextFeatures:
         """Return the features with another embedding (N, D)."""
