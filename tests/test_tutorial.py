@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,12 @@ import pytest
 from numpy.typing import NDArray
 
 from fork_server import run_rstc
-from rstc.pipelines.edit_session import EditSession
 from rstc.results.run_folder import read_points
 
 ROOT = Path(__file__).parent.parent
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 FOLDER = "demo-run"
+SEEDS = (1, 2, 3)  # whose runs the tutorial names
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # several runs of the real encoder
 
 
@@ -50,8 +51,14 @@ class Run:
         """Return a cluster's entry in the summary."""
         return next(entry for entry in self.summary["clusters"] if entry["cluster"] == cluster)
 
+    def over_time(self, cluster: int) -> dict[str, Any]:
+        """Return what the comparison over time found for a cluster."""
+        return next(entry for entry in self.comparisons["over_time"]["clusters"] if entry["id"] == cluster)
+
     def trends(self) -> dict[int, str]:
-        return {entry["id"]: entry["trend"] for entry in self.comparisons["over_time"]["clusters"]}
+        """Return the trends of the clusters that are not steady."""
+        entries = self.comparisons["over_time"]["clusters"]
+        return {entry["id"]: entry["trend"] for entry in entries if entry["trend"] != "steady"}
 
     def purity(self, cluster: int, topics: set[str]) -> float:
         """Return which share of a cluster's messages has one of some topics."""
@@ -60,11 +67,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Walk:
-    """The run after the demo, after the corrections and after the update; the proposals, and the predictions."""
+    """The runs after the demo, after the corrections and after the update; the edits, proposals and predictions."""
 
     demo: Run
+    others: list[Run]  # of other seeds
+    edits: list[dict[str, Any]]
     corrected: Run
     gift_cards: int
+    cancellations: int
     updated: Run
     proposals: list[dict[str, Any]]
     accepted: str
@@ -94,7 +104,8 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Walk:
     printed = follow("rstc explore")
     demo = Run.read(folder, printed)
     commands.pop(0)
-    gift_cards = correct(folder, demo)
+    gift_cards, cancellations = runpy.run_path(str(ROOT / "tools" / "take_screenshots.py"))["correct"](folder)
+    edits = json.loads((folder / "edits.json").read_text(encoding="utf-8"))["edits"]
     printed = follow("cat > new.csv")
     corrected = Run.read(folder, printed)
     printed = follow("rstc update demo-run --accept")
@@ -102,7 +113,13 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Walk:
     proposals = json.loads((folder / "proposals.json").read_text(encoding="utf-8"))["proposals"]
     accepted = follow("cat > next.csv")
     follow("nothing is left")
-    return Walk(demo, corrected, gift_cards, updated, proposals, accepted, pd.read_csv(place / "labelled.csv"))
+    others = []
+    for seed in SEEDS:
+        result = run_rstc("demo", "--seed", str(seed), "--out", f"seed-{seed}", cwd=place)
+        assert result.returncode == 0, result.stderr
+        others.append(Run.read(place / f"seed-{seed}", result.stdout))
+    labelled = pd.read_csv(place / "labelled.csv")
+    return Walk(demo, others, edits, corrected, gift_cards, cancellations, updated, proposals, accepted, labelled)
 
 
 def list_commands() -> list[str]:
@@ -113,23 +130,11 @@ def list_commands() -> list[str]:
     ]
 
 
-def correct(folder: Path, demo: Run) -> int:
-    """Split the cluster of gift cards and codes, and rename the part about gift cards, as the buttons do."""
-    session = EditSession(folder)
-    mixed = demo.find_cluster("gift_card")
-    session.correct({"do": "split", "cluster": mixed})
-    is_gift_card = (demo.table["topic"] == "gift_card").to_numpy()
-    part = int(pd.Series(session.run.clusters[is_gift_card]).mode()[0])
-    session.correct({"do": "rename", "cluster": part, "name": "gift cards"})
-    session.close()
-    return part
-
-
-def test_the_demo_prints_the_findings_on_one_screen(walk: Walk) -> None:
+def test_the_demo_prints_its_findings_on_one_screen(walk: Walk) -> None:
     lines = walk.demo.printed.rstrip().splitlines()
     assert len(lines) <= 45
-    sentences = [entry["sentence"] for entry in walk.demo.comparisons["over_time"]["clusters"]]
-    assert any(sentence in " ".join(line.strip() for line in lines) for sentence in sentences if sentence)
+    assert "no cluster changes its share" in walk.demo.printed
+    assert "'app, crashes' is" in walk.demo.printed
     assert "Look next at" in lines[-2]
     assert "rstc evaluate" in lines[-1]
 
@@ -137,34 +142,46 @@ def test_the_demo_prints_the_findings_on_one_screen(walk: Walk) -> None:
 def test_the_reliability_is_as_the_tutorial_says(walk: Walk) -> None:
     reliability = walk.demo.summary["reliability"]
     assert len(walk.demo.table) == 465
-    assert reliability["verdict"] == "partly stable"
+    assert reliability["verdict"] == "stable"
+    assert 0.6 <= reliability["agreement"] < 0.65, '"only just": the limit is 0.6'
     assert reliability["n_repeats"] == 30
-    assert 4 <= reliability["n_found_again"] <= 8  # "about six of ten"
-    assert 0.12 < reliability["low"] < 0.3  # "about a fifth"
+    assert 4 <= reliability["n_found_again"] <= 6  # "about half"
+    assert 0.07 < reliability["low"] < 0.15  # "a tenth"
     for topic, name in (("refund_missing", "refund"), ("app_broken", "app")):
         entry = walk.demo.entry(walk.demo.find_cluster(topic))
         assert name in entry["name"]
         assert entry["reliability"]["n_found"] >= 27  # "nearly every time"
 
 
-def test_messages_about_late_deliveries_are_cut_into_unstable_clusters(walk: Walk) -> None:
-    late = walk.demo.table.loc[walk.demo.table["topic"] == "delivery_late", "cluster"].value_counts()
-    first, second = late.index[:2]
-    names = {walk.demo.entry(cluster)["name"] for cluster in (first, second)}
-    assert any("delivery" in name for name in names)
-    assert any("order" in name for name in names)
-    assert all(walk.demo.entry(cluster)["reliability"]["n_found"] < 20 for cluster in (first, second))
+@pytest.mark.parametrize(
+    ("topics", "words"),
+    [
+        ({"delivery_late"}, ("delivery", "order")),
+        ({"cancel_subscription", "charged_twice"}, ("charged", "cancel, month")),
+    ],
+    ids=["deliveries", "subscriptions"],
+)
+def test_two_pairs_of_unstable_clusters_share_a_border(walk: Walk, topics: set[str], words: tuple[str, str]) -> None:
+    first, second = (next(entry for entry in walk.demo.summary["clusters"] if word in entry["name"]) for word in words)
+    for entry, partner in ((first, second), (second, first)):
+        assert entry["reliability"]["n_found"] < 15  # the page marks it with a circle
+        assert entry["reliability"]["confused_with"] == partner["cluster"]
+        assert walk.demo.purity(entry["cluster"], topics) > 0.5
 
 
-def test_the_cluster_of_missing_refunds_grows_about_fourfold_and_no_other_changes(walk: Walk) -> None:
+def test_no_cluster_changes_for_certain_and_the_refunds_come_close(walk: Walk) -> None:
+    assert walk.demo.trends() == {}
     refund = walk.demo.find_cluster("refund_missing")
     assert walk.demo.purity(refund, {"refund_missing", "charged_twice"}) > 0.8
-    trends = walk.demo.trends()
-    assert {cluster for cluster, trend in trends.items() if trend != "steady"} == {refund}
-    assert trends[refund] == "growing"
-    entry = next(entry for entry in walk.demo.comparisons["over_time"]["clusters"] if entry["id"] == refund)
-    assert 3 < entry["change"] < 5.5
-    assert 2 <= sum(entry["counts"]) / 26 < 3.5  # "two or three messages a week"
+    entry = walk.demo.over_time(refund)
+    entries = walk.demo.comparisons["over_time"]["clusters"]
+    assert entry["q_value"] == min(other["q_value"] for other in entries)
+    assert 0.05 < entry["q_value"] < 0.06  # "at the limit of 0.05"
+    assert 2.5 <= sum(entry["counts"]) / 26 < 3.5  # "about three messages a week"
+    weeks = np.asarray(entry["counts"]), np.asarray(walk.demo.comparisons["over_time"]["totals"])
+    spring, end = (np.divide(*(values[part].sum() for values in weeks)) for part in (slice(0, 4), slice(-4, None)))
+    assert 0.07 < spring < 0.13  # "one message in ten"
+    assert 0.25 < end < 0.33  # "more than one in four"
 
 
 def test_crashes_come_from_the_app_and_refunds_from_everywhere(walk: Walk) -> None:
@@ -173,7 +190,7 @@ def test_crashes_come_from_the_app_and_refunds_from_everywhere(walk: Walk) -> No
     app, email = shares["values"].index("app"), shares["values"].index("email")
     cells = dict(zip(shares["clusters"], shares["cells"], strict=True))
     assert walk.demo.purity(crashes, {"app_broken"}) > 0.8
-    assert 3 < cells[crashes][app]["ratio"] < 8  # "about five times"
+    assert 5 < cells[crashes][app]["ratio"] < 7  # "about six times"
     assert cells[crashes][app]["sign"] == 1
     assert cells[crashes][email]["share"] < 0.08  # "rare in emails"
     assert cells[crashes][email]["ratio"] < 0.5
@@ -199,19 +216,41 @@ def test_the_smallest_cluster_is_about_gift_cards_and_login_codes(walk: Walk) ->
     assert np.linalg.norm(middles[0] - middles[1]) > 3 * max(spreads), "two groups on the map, far apart"
 
 
-def test_gift_cards_are_new_once_they_are_split_off(walk: Walk) -> None:
+def test_the_corrections_separate_gift_cards_and_join_cancellations(walk: Walk) -> None:
     run = walk.corrected
-    assert len(run.table["cluster"].unique()) == 11
+    assert len(run.table["cluster"].unique()) == 10
     assert set(run.table.loc[run.table["cluster"] == walk.gift_cards, "cluster_name"]) == {"gift cards"}
     assert run.purity(walk.gift_cards, {"gift_card"}) > 0.8
-    trends = run.trends()
-    assert {cluster: trend for cluster, trend in trends.items() if trend != "steady"} == {
-        walk.gift_cards: "new",
-        run.find_cluster("refund_missing"): "growing",
-    }
+    moves = [edit for edit in walk.edits if edit["do"] == "move"]
+    assert [len(move["rows"]) for move in moves] == [2]  # "two about the codes of gift cards"
+    cancellations = {walk.demo.find_cluster("cancel_subscription"), walk.demo.find_cluster("charged_twice")}
+    assert walk.cancellations in cancellations
+    before = walk.demo.table["cluster"].value_counts()
+    assert (run.table["cluster"] == walk.cancellations).sum() > before[walk.cancellations]
+
+
+def test_gift_cards_are_new_and_refunds_growing_once_they_are_split_off(walk: Walk) -> None:
+    run = walk.corrected
+    refund = run.find_cluster("refund_missing")
+    assert run.trends() == {walk.gift_cards: "new", refund: "growing"}
+    assert set(run.table.index[run.table["cluster"] == refund]) == set(
+        walk.demo.table.index[walk.demo.table["cluster"] == walk.demo.find_cluster("refund_missing")]
+    ), "the messages are the same"
+    assert run.over_time(walk.gift_cards)["q_value"] < 0.01  # "a clear finding"
     is_new = run.table["cluster"] == walk.gift_cards
     dates = pd.to_datetime(run.table["date"])
     assert dates[is_new].min() > dates.max() - pd.Timedelta(weeks=6)
+    assert dates[is_new].min() >= pd.Timestamp("2026-07-20")  # "since the end of July"
+
+
+def test_with_other_seeds_a_narrower_cluster_of_refunds_grows_about_fourfold(walk: Walk) -> None:
+    size = walk.demo.entry(walk.demo.find_cluster("refund_missing"))["size"]
+    for run in walk.others:
+        refund = run.find_cluster("refund_missing")
+        assert run.entry(refund)["name"] == "refund"
+        assert run.entry(refund)["size"] < size
+        assert run.trends() == {refund: "growing"}
+        assert 3 < run.over_time(refund)["change"] < 5
 
 
 def test_the_update_proposes_the_messages_about_points(walk: Walk) -> None:
@@ -219,10 +258,10 @@ def test_the_update_proposes_the_messages_about_points(walk: Walk) -> None:
     texts = walk.updated.table["text"].iloc[proposal["rows"]]
     assert len(texts) == 8
     assert texts.str.contains("points").all()
-    assert proposal["stability"] >= 0.9
+    assert proposal["stability"] >= 0.75  # "most resamples"
     assert "gift cards" in set(walk.updated.table["cluster_name"])
     assert "the cluster shares are like those" in walk.updated.printed
-    assert "1 proposal accepted: 12 clusters" in walk.accepted
+    assert "1 proposal accepted: 11 clusters" in walk.accepted
 
 
 def test_new_messages_are_assigned_as_the_tutorial_says(walk: Walk) -> None:
@@ -232,9 +271,10 @@ def test_new_messages_are_assigned_as_the_tutorial_says(walk: Walk) -> None:
 
 def test_names_and_pictures_that_the_tutorial_mentions_exist(walk: Walk) -> None:
     names = {entry["name"] for entry in walk.demo.summary["clusters"]}
-    quoted = {"refund", "app, crashes", "days, delivery, package", "order", "code, gift card"}
+    quoted = {"refund, return", "app, crashes", "days, delivery, today", "order", "gift card, code, sms"}
+    quoted |= {"charged, subscription, cancel", "cancel, month"}
     assert all(f"`{name}`" in TUTORIAL for name in quoted)
-    assert len(quoted & names) >= 3, "another processor may find other keywords for a few"
+    assert len(quoted & names) >= 4, "another processor may find other keywords for a few"
     pictures = [ROOT / "docs" / name for name in re.findall(r"\]\((figures/[\w-]+\.png)\)", TUTORIAL)]
-    assert len(pictures) >= 3
+    assert len(pictures) == 5
     assert all(picture.stat().st_size <= 250_000 for picture in pictures)

@@ -5,6 +5,7 @@ Without DIR, the demo is run first. The pictures are of headless Chromium (tools
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,8 @@ FIGURES = Path(__file__).parent.parent / "docs" / "figures"
 SIZE = (1300, 850)
 MAX_BYTES = 250_000
 TEXT_TO_SPLIT = "gift card code not working"  # its cluster is the one that the tutorial splits
+TEXTS_TO_MERGE = "how do I cancel??", "cancel my subscription"  # the first one's cluster into the second one's
+GIFT_CARDS = re.compile("gift|voucher", re.IGNORECASE)  # what a reader takes for a message about gift cards
 
 
 def main() -> None:
@@ -32,6 +35,10 @@ def main() -> None:
         with open_browser(Path(temporary) / "profile") as browser:
             take_report_pictures(browser, folder)
             take_split_picture(browser, folder)
+            correct(folder)
+            for command in ("apply", "compare"):
+                subprocess.run([sys.executable, "-m", "rstc", command, str(folder)], check=True)
+            take_tab_picture(browser, folder, "time", "tutorial-new.png", "section[data-trend='new']")
 
 
 @contextmanager
@@ -69,12 +76,40 @@ def take_report_pictures(browser: Any, folder: Path) -> None:
     """Take the pictures of the page: its overview, Over time, Groups, and the largest cluster for the README."""
     browser.get((folder / "report.html").as_uri())
     save(browser, "tutorial-overview.png")
-    for tab, name in (("time", "tutorial-time.png"), ("groups", "tutorial-groups.png")):
-        browser.find_element("id", f"tab-{tab}").click()
-        save(browser, name)
+    take_tab_picture(browser, folder, "time", "tutorial-time.png")
+    take_tab_picture(browser, folder, "groups", "tutorial-groups.png")
     browser.find_element("id", "tab-map").click()
     browser.find_element("css selector", "#clusters li").click()
     save(browser, "report.png")
+
+
+def take_tab_picture(browser: Any, folder: Path, tab: str, name: str, top: str | None = None) -> None:
+    """Take a picture of a tab of the page; `top` is the CSS selector of the part that it begins with."""
+    browser.get((folder / "report.html").as_uri())
+    browser.find_element("id", f"tab-{tab}").click()
+    if top is not None:
+        browser.execute_script("arguments[0].scrollIntoView()", browser.find_element("css selector", top))
+    save(browser, name)
+
+
+def correct(folder: Path) -> tuple[int, int]:
+    """Correct as the tutorial does with the buttons; return the clusters of gift cards and of cancellations."""
+    from rstc.pipelines.edit_session import EditSession
+
+    session = EditSession(folder)
+    texts = session.run.points.texts
+    mixed = session.run.clusters[texts.index(TEXT_TO_SPLIT)]
+    merged, into = (int(session.run.clusters[texts.index(text)]) for text in TEXTS_TO_MERGE)
+    rows = [row for row, text in enumerate(texts) if session.run.clusters[row] == mixed and GIFT_CARDS.search(text)]
+    session.correct({"do": "split", "cluster": int(mixed)})
+    clusters = [int(session.run.clusters[row]) for row in rows]
+    part = max(clusters, key=clusters.count)
+    left = [row for row, cluster in zip(rows, clusters, strict=True) if cluster != part]
+    session.correct({"do": "move", "rows": left, "into": part})
+    session.correct({"do": "rename", "cluster": part, "name": "gift cards"})
+    session.correct({"do": "merge", "cluster": merged, "into": into})
+    session.close()
+    return part, into
 
 
 def take_split_picture(browser: Any, folder: Path) -> None:
