@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any
 
 from rstc.config import Config
 from rstc.errors import InputError, ModelVersionWarning, first_line
-from rstc.io.atomic import read_json
+from rstc.io.atomic import compute_checksum, read_json
 from rstc.io.plain_folder import check_plain_folder
 from rstc.runtime import hub
 from rstc.runtime.environment import package_versions
@@ -117,12 +116,6 @@ def warn_other_versions(folder: Path, description: ModelDescription) -> None:
 def _release(version: Any) -> str:
     """Return a version without its build, such as +cpu."""
     return str(version).partition("+")[0]
-
-
-def compute_checksum(content: Mapping[str, Any]) -> str:
-    """Return the sha256 of all entries but the checksum itself."""
-    signed = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
 
 
 def _check_types(path: Path, content: Mapping[str, Any]) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,12 +29,6 @@ MAX_CLUSTERS = 10**6
 def check_run_folder(folder: Path) -> None:
     """Raise an error if a run folder holds links or special files, which would lead out of it or block."""
     check_plain_folder(folder)
-
-
-def compute_summary_checksum(content: Mapping[str, Any]) -> str:
-    """Return the sha256 of all entries of summary.json but the checksum itself."""
-    signed = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
 
 
 def check_file(folder: Path, name: str, summary: Summary) -> None:

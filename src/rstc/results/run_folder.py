@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import (
     check_writable,
+    compute_checksum,
     find_leftovers,
     lock_output,
     read_json,
@@ -58,7 +59,6 @@ from rstc.results.run_checks import (
     check_file,
     check_run_folder,
     check_summary,
-    compute_summary_checksum,
 )
 from rstc.results.summary import InputInfo, Summary
 
@@ -457,7 +457,7 @@ def write_summary(folder: Path, summary: Summary) -> None:
     names = SUMMED_FILES if (folder / POINTS).is_file() else (UNFINISHED,)
     files = {name: sha256(folder / name) for name in names if (folder / name).is_file()}
     content = json.loads(json.dumps(replace(summary, files=files).to_json()))
-    content["checksum"] = compute_summary_checksum(content)
+    content["checksum"] = compute_checksum(content)
     with replace_file(folder / SUMMARY) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
 
@@ -469,7 +469,7 @@ def read_summary(folder: Path) -> Summary:
     if not path.exists():
         raise InputError(f"there is no run in {folder}: {SUMMARY} is missing")
     content = read_json(path, MAX_SUMMARY_BYTES)
-    if isinstance(content, dict) and content.get("checksum", "") not in ("", compute_summary_checksum(content)):
+    if isinstance(content, dict) and content.get("checksum", "") not in ("", compute_checksum(content)):
         raise InputError(f"the run in {folder} was altered or damaged: {SUMMARY} is not the file that was written")
     try:
         summary = Summary.from_json(content)
