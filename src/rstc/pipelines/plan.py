@@ -30,7 +30,7 @@ from rstc.results.run_folder import (
     check_target,
 )
 from rstc.runtime.distributed import SINGLE_PROCESS
-from rstc.runtime.memory import GB, check_memory, free_memory
+from rstc.runtime.memory import check_memory, find_limit
 from rstc.runtime.progress import Listener, Progress
 from rstc.validation.n_clusters import ClusterRange
 
@@ -276,7 +276,7 @@ def plan_run(
         device=str(device),
         n_to_encode=n_to_encode,
         memory_bytes=memory.total_bytes,
-        free_bytes=config.memory_gb * GB if config.memory_gb else free_memory(),
+        free_bytes=find_limit(config.memory_gb),
         seconds=TimeEstimate(
             load=progress.seconds["load"],
             encode=n_to_encode * seconds_per_text,
