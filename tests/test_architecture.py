@@ -64,6 +64,7 @@ NOT_ON_THE_WALK = {
         "report/level_frames.py",
     ],
     "loading of the encoder, and how its modules compute": [
+        "training/encoders.py",
         "representation/loading.py",
         "representation/prompts.py",
         "representation/folder_checks.py",

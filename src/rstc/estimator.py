@@ -20,7 +20,6 @@ from rstc.errors import CollapseWarning, InputError, LevelWarning, MissingTextWa
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
-from rstc.language.detection import measure_languages
 from rstc.numerics.hierarchy import Tree, cut_tree
 from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel, refit_network
@@ -31,19 +30,16 @@ from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM
 from rstc.pseudo_labels.confidence_model import assess_confidence
 from rstc.report.level_frames import LevelsMixin
 from rstc.report.visualize import VisualizeMixin
-from rstc.representation.encoder import Encoder
-from rstc.representation.encoder_choice import EncoderChoice, choose_encoder
-from rstc.representation.loading import load_encoder
 from rstc.representation.token_limit import limit_tokens
 from rstc.representation.views import Views, make_views, use_precomputed_views
 from rstc.results.proposals import ACCEPTED, Proposal, find_proposals, move_rows, select_proposals
-from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.memory import check_memory
 from rstc.runtime.progress import Listener, Progress, Watch, open_listener
 from rstc.training.checkpointing import CheckpointFolder
 from rstc.training.drift import measure_drift
 from rstc.training.empty_clusters import leave_out_empty, restore_numbers
+from rstc.training.encoders import choose_run_encoder, load_run_encoder
 from rstc.training.final_clusters import find_final_clusters
 from rstc.training.inputs import TrainingInputs, WarmStart, estimate_memory
 from rstc.training.levels import Division, Levels, find_levels
@@ -241,20 +237,17 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             warnings.warn(MissingTextWarning(len(data.all_texts) - len(data.texts), len(data.all_texts)), stacklevel=2)
         pairs = self._make_views(data, views, config)
         n_texts = int(processes.total(len(data.texts)))
-        if views is not None and not config.takes_steps(n_texts):
-            cause = (
-                "trainable_layers=0" if not config.trainable_layers else f"training={config.training!r}; set 'always'"
-            )
-            raise InputError(f"views are used in training only, but {cause}")
+        if views is not None:
+            config.check_steps_for_views(n_texts)
         if unused := config.list_unused(n_texts):
             warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=2)
 
         with open_listener(progress) as listener:
             timing = Progress(listener)
             with timing.stage("load"):
-                choice = self._choose_encoder(data.texts, config, processes)
+                choice = choose_run_encoder(data.texts, config, processes)
                 config = replace(config, encoder=choice.encoder) if choice else config
-                encoder = processes.run_on_all(lambda: self._load_encoder(config))
+                encoder = processes.run_on_all(lambda: load_run_encoder(config, self.encoder))
                 truncated_share = limit_tokens(encoder, data.texts, config.max_tokens, processes)
             config = replace(config, max_tokens=encoder.max_tokens)
             known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
@@ -748,25 +741,6 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             raise InputError(f"views must be a pair, got {len(views)}")
         first, second = (data.select_view(list(view), number) for number, view in enumerate(views, start=1))
         return use_precomputed_views(data.texts, first, second)
-
-    def _choose_encoder(self, texts: Sequence[str], config: Config, processes: ProcessGroup) -> EncoderChoice | None:
-        """Choose the encoder by the languages of the texts of all processes; None if it is named."""
-        if config.encoder is not None:
-            return None
-        parts = processes.gather_objects((measure_languages(texts), len(texts)))
-        n_texts = sum(n for _, n in parts)
-        shares: dict[str, float] = {}
-        for part, n in parts:
-            for code, share in part.items():
-                shares[code] = shares.get(code, 0.0) + share * n / max(n_texts, 1)
-        shares = dict(sorted(shares.items(), key=lambda entry: -entry[1]))
-        return processes.run_on_first(lambda: choose_encoder(shares))
-
-    def _load_encoder(self, config: Config) -> Encoder:
-        device = choose_device(config.device)
-        precision = choose_precision(config.precision, device)
-        source = config.encoder if self.encoder is None else self.encoder
-        return load_encoder(source, config.pooling, config.max_tokens, device, precision, prompt=config.prompt)
 
     def _assign_in_blocks(self, X: Any, select: Callable[[Assignment], NDArray[Any]]) -> NDArray[Any]:
         """Assign texts block by block, so that only the selected array is held for all of them."""
