@@ -13,11 +13,10 @@ import pytest
 from rstc import RSTC, InputError
 from rstc.config import Config
 from rstc.representation.loading import load_encoder
-from rstc.representation.views import PrecomputedViews
 from rstc.runtime import memory
 from rstc.runtime.distributed import SINGLE_PROCESS
 from rstc.runtime.memory import GB, MemoryEstimate, check_memory, free_memory, limit_memory
-from rstc.training.inputs import TrainingInputs, estimate_memory
+from rstc.training.inputs import estimate_memory
 
 
 def estimate(n_texts: int, n_fit_texts: int = 100_000, n_clusters: int = 50) -> MemoryEstimate:
@@ -96,10 +95,9 @@ def test_settings_that_take_much_memory_are_counted_and_named(change: dict[str, 
 def test_settings_of_a_run_reach_the_estimate(change: dict[str, int], quick: dict[str, Any]) -> None:
     texts = [f"late parcel {number}" for number in range(30_000)]
     encoder = load_encoder(quick["encoder"], "mean", 32)
-    views = PrecomputedViews(texts, texts)
-    inputs = TrainingInputs(texts, views, encoder, 2)
-    assert estimate_memory(inputs, Config(**quick), SINGLE_PROCESS).total_bytes < 2 * GB
-    assert estimate_memory(inputs, Config(**{**quick, **change}), SINGLE_PROCESS).total_bytes > 6 * GB
+    usual, large = Config(**quick), Config(**{**quick, **change})
+    assert estimate_memory(texts, encoder, 2, usual, SINGLE_PROCESS).total_bytes < 2 * GB
+    assert estimate_memory(texts, encoder, 2, large, SINGLE_PROCESS).total_bytes > 6 * GB
 
 
 def test_limit_of_the_process_counts_as_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
