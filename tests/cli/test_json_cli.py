@@ -268,6 +268,12 @@ def test_a_defect_is_a_document_with_a_traceback_on_standard_error(
     assert (error["code"], error["message"]) == ("internal_error", "RuntimeError: something broke")
 
 
+def test_the_message_of_an_error_is_the_same_with_and_without_json(tmp_path: Path) -> None:
+    arguments = ("--config", tmp_path / "missing.toml", "info", tmp_path)  # the system's own error is the cause
+    message = run_json(*arguments, command="", code=2)["error"]["message"]
+    assert run_rstc(*arguments).stderr == f"rstc: {message}\n"
+
+
 def test_a_failed_command_leaves_the_folder_as_it_was(run_folder: Path, tmp_path: Path) -> None:
     shutil.copytree(run_folder, tmp_path / "copy")
     run_json("merge", run_folder, "--to", 20, command="merge", code=2)
