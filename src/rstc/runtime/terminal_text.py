@@ -7,6 +7,7 @@ the cursor, change its title, write to the clipboard or hide what is there; bidi
 from __future__ import annotations
 
 import io
+import json
 import re
 
 REPLACEMENT = "\ufffd"  # as wide as a letter, so that columns stay aligned
@@ -27,6 +28,15 @@ def clean_text(text: str) -> str:
     'late �[31mparcel��'
     """
     return _UNSAFE.sub(REPLACEMENT, text)
+
+
+def escape_in_json(document: str) -> str:
+    r"""Write the characters of a JSON document that could control a terminal as its escape sequences.
+
+    >>> escape_in_json('"late\u202e"') == r'"late\u202e"'
+    True
+    """
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], document)
 
 
 def clean_line(text: str) -> str:
