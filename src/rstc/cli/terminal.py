@@ -13,15 +13,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 from typer.core import TyperGroup
 
+from rstc.cli.exit_codes import ParserError
 from rstc.runtime.terminal_text import clean_text
-
-_ClickException: Any = typer.BadParameter.__mro__[2]  # click's, or that of the copy that typer holds
 
 
 class CleanConsole(Console):
@@ -66,7 +64,7 @@ class CleanGroup(TyperGroup):
 def _clean_usage_errors() -> Iterator[None]:
     try:
         yield
-    except _ClickException as error:
+    except ParserError as error:
         message = clean_text(error.format_message())
         get_message: Callable[[], str] = lambda: message  # noqa: E731
         error.format_message = get_message
