@@ -12,7 +12,6 @@ import numpy as np
 from rstc.errors import InputError
 from rstc.io.atomic import sha256
 from rstc.io.formats import SUFFIXES
-from rstc.io.plain_folder import check_plain_folder
 from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM, Candidate, ClusterCount
 from rstc.results.records import check_types
 
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 npy: Any = np.lib.format  # it has no types
 MAX_SUMMARY_BYTES = 2**28
 MAX_CLUSTERS = 10**6
-
-
-def check_run_folder(folder: Path) -> None:
-    """Raise an error if a run folder holds links or special files, which would lead out of it or block."""
-    check_plain_folder(folder)
 
 
 def check_file(folder: Path, name: str, summary: Summary) -> None:

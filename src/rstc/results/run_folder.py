@@ -49,6 +49,7 @@ from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.io.parquet import read_bounded_parquet
+from rstc.io.plain_folder import check_plain_folder
 from rstc.results import kept_columns
 from rstc.results.earlier_edits import EARLIER_EDITS
 from rstc.results.edits import EDITS, read_log
@@ -57,7 +58,6 @@ from rstc.results.run_checks import (
     MAX_SUMMARY_BYTES,
     check_embedding_size,
     check_file,
-    check_run_folder,
     check_summary,
 )
 from rstc.results.summary import InputInfo, Summary
@@ -175,14 +175,14 @@ def lock_run(folder: Path, wait: float = 0.0) -> Iterator[None]:
         Seconds to wait for another process that writes it.
     """
     with lock_output(folder, wait, make_parents=True):
-        check_run_folder(folder)
+        check_plain_folder(folder)
         remove_run_leftovers(folder)
         yield
 
 
 def recover_run(folder: Path) -> None:
     """Restore a run folder that a killed process was writing, unless a process is writing it now; check its files."""
-    check_run_folder(folder)
+    check_plain_folder(folder)
     if find_leftovers(folder) or any(folder.glob(".*.tmp")):
         with suppress(InputError), lock_run(folder):
             pass
