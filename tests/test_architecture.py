@@ -60,6 +60,7 @@ NOT_ON_THE_WALK = {
         "pseudo_labels/levels.py",
         "pseudo_labels/subclusters.py",
         "training/levels.py",
+        "training/level_choice.py",
         "results/levels.py",
         "report/level_frames.py",
     ],
