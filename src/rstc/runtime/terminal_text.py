@@ -21,10 +21,10 @@ _UNSAFE = re.compile(
 )
 
 
-def clean_text(text: str) -> str:
+def replace_controls(text: str) -> str:
     r"""Replace the characters of a text that could control a terminal.
 
-    >>> clean_text("late \x1b[31mparcel\x07\u202e")
+    >>> replace_controls("late \x1b[31mparcel\x07\u202e")
     'late �[31mparcel��'
     """
     return _UNSAFE.sub(REPLACEMENT, text)
@@ -45,7 +45,7 @@ def clean_line(text: str) -> str:
     >>> clean_line("late\nparcel\x1b")
     'late parcel�'
     """
-    return clean_text(" ".join(re.split(r"[\r\n\t]+", text)))
+    return replace_controls(" ".join(re.split(r"[\r\n\t]+", text)))
 
 
 class CleanWriter(io.TextIOWrapper):
@@ -53,4 +53,4 @@ class CleanWriter(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         """Write a text without what could control the terminal."""
-        return super().write(clean_text(text.replace("\r\n", "\n")))
+        return super().write(replace_controls(text.replace("\r\n", "\n")))
