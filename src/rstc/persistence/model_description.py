@@ -13,13 +13,13 @@ from rstc.config import Config
 from rstc.errors import InputError, ModelVersionWarning, first_line
 from rstc.io.atomic import compute_checksum, read_json
 from rstc.io.plain_folder import check_plain_folder
+from rstc.io.predictions import MAX_STORED_CLUSTERS
 from rstc.runtime import hub
 from rstc.runtime.environment import package_versions
 
 DESCRIPTION = "model.json"
 FORMAT_VERSION = 2
 MAX_BYTES = 2**26  # the history and the tree of many clusters are in the file
-MAX_CLUSTERS = 10**6
 COMPUTING_PACKAGES = ("torch", "transformers", "sentence-transformers")
 CLUSTER_HEADS = ("centroids", "network")
 REQUIRED_FACTS = {"class_distribution", "history", "n_iter", "n_texts", "settled", "preset", "random_state"}
@@ -142,7 +142,7 @@ def _check_types(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _is_cluster_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_CLUSTERS
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_STORED_CLUSTERS
 
 
 def _is_number_list(values: Any, length: Any) -> bool:
