@@ -228,7 +228,8 @@ def test_documents_are_utf_8_without_control_characters() -> None:
 
 def test_only_the_first_process_of_several_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    monkeypatch.setenv("RANK", "1")
+    for name, value in {"TORCHELASTIC_RUN_ID": "none", "RANK": "1", "WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
     JsonOutput(stream).write_error(classify_error(InputError("x")), "x")
     assert stream.getvalue() == ""
 
