@@ -60,11 +60,14 @@ NOT_ON_THE_WALK = {
         "pseudo_labels/levels.py",
         "pseudo_labels/subclusters.py",
         "training/levels.py",
+        "training/level_choice.py",
         "results/levels.py",
         "report/level_frames.py",
     ],
     "loading of the encoder, and how its modules compute": [
+        "training/encoders.py",
         "representation/loading.py",
+        "representation/package_files.py",
         "representation/prompts.py",
         "representation/folder_checks.py",
         "representation/tokenizer_checks.py",
@@ -181,6 +184,13 @@ def test_every_file_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`((?:\w+/)*\w+\.(?:py|js))`", PAGE))
     assert len(named) > 100
     assert sorted(name for name in named if not (ROOT / "src" / "rstc" / name).exists()) == []
+
+
+def test_true_labels_are_kept_from_all_pipelines_but_score() -> None:
+    contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("Only metrics reads true labels")[1]
+    named = set(re.findall(r'"rstc\.pipelines\.(\w+)"', contract.split("forbidden_modules")[0]))
+    pipelines = {path.stem for path in (ROOT / "src" / "rstc" / "pipelines").iterdir()} - {"__init__", "__pycache__"}
+    assert named == pipelines - {"score"}
 
 
 def test_the_page_shows_the_layers_of_the_import_contract() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,37 +16,34 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from rstc.config import Config
-from rstc.errors import CollapseWarning, InputError, LevelWarning, MissingTextWarning, UnusedSettingWarning
+from rstc.errors import CollapseWarning, InputError, MissingTextWarning, UnusedSettingWarning
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
-from rstc.language.detection import measure_languages
-from rstc.numerics.hierarchy import Tree, cut_tree
+from rstc.numerics.hierarchy import Tree
 from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel, refit_network
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.model_folder import ENCODER, load_model, save_model
 from rstc.persistence.refit import replace_clusters
-from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM
+from rstc.pseudo_labels.cluster_count import FINE
 from rstc.pseudo_labels.confidence_model import assess_confidence
 from rstc.report.level_frames import LevelsMixin
 from rstc.report.visualize import VisualizeMixin
-from rstc.representation.encoder import Encoder
-from rstc.representation.encoder_choice import EncoderChoice, choose_encoder
-from rstc.representation.loading import load_encoder
 from rstc.representation.token_limit import limit_tokens
 from rstc.representation.views import Views, make_views, use_precomputed_views
 from rstc.results.proposals import ACCEPTED, Proposal, find_proposals, move_rows, select_proposals
-from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup, current_process_group
 from rstc.runtime.memory import check_memory
 from rstc.runtime.progress import Listener, Progress, Watch, open_listener
 from rstc.training.checkpointing import CheckpointFolder
 from rstc.training.drift import measure_drift
 from rstc.training.empty_clusters import leave_out_empty, restore_numbers
+from rstc.training.encoders import choose_run_encoder, load_run_encoder
 from rstc.training.final_clusters import find_final_clusters
 from rstc.training.inputs import TrainingInputs, WarmStart, estimate_memory
-from rstc.training.levels import Division, Levels, find_levels
+from rstc.training.level_choice import LevelChoiceMixin
+from rstc.training.levels import Levels
 from rstc.training.trainer import TrainResult, train
 from rstc.validation.fit_input import NOT_FIXED, validate_fit_input, validate_fixed_clusters, validate_new_texts
 from rstc.validation.labels import propagate_to_duplicates
@@ -69,7 +66,15 @@ def _make_alias(old: str, new: str) -> property:
 
 
 @document_settings
-class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, RSTCParams):
+class RSTC(
+    LevelChoiceMixin,
+    LevelsMixin,
+    VisualizeMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    RSTCParams,
+):
     """Robust short text clustering.
 
     Every setting of `rstc.Config` is a keyword parameter too. A setting left at None takes the value of `preset`; the
@@ -241,20 +246,17 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
             warnings.warn(MissingTextWarning(len(data.all_texts) - len(data.texts), len(data.all_texts)), stacklevel=2)
         pairs = self._make_views(data, views, config)
         n_texts = int(processes.total(len(data.texts)))
-        if views is not None and not config.takes_steps(n_texts):
-            cause = (
-                "trainable_layers=0" if not config.trainable_layers else f"training={config.training!r}; set 'always'"
-            )
-            raise InputError(f"views are used in training only, but {cause}")
+        if views is not None:
+            config.check_steps_for_views(n_texts)
         if unused := config.list_unused(n_texts):
             warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=2)
 
         with open_listener(progress) as listener:
             timing = Progress(listener)
             with timing.stage("load"):
-                choice = self._choose_encoder(data.texts, config, processes)
+                choice = choose_run_encoder(data.texts, config, processes)
                 config = replace(config, encoder=choice.encoder) if choice else config
-                encoder = processes.run_on_all(lambda: self._load_encoder(config))
+                encoder = processes.run_on_all(lambda: load_run_encoder(config, self.encoder))
                 truncated_share = limit_tokens(encoder, data.texts, config.max_tokens, processes)
             config = replace(config, max_tokens=encoder.max_tokens)
             known = propagate_to_duplicates(data.texts, partial_labels.codes) if partial_labels else None
@@ -495,32 +497,6 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
 
         return predict_batch_with(batch, to_text_column(text_column) or self.text_column_, assign, self.cluster_names_)
 
-    def merge_to(self, n_clusters: int) -> RSTC:
-        """Return a coarser model without training: the most similar clusters are merged along `hierarchy_`.
-
-        All texts of a cluster stay together. The clusters of the coarser model are numbered by size again, the largest
-        is 0; `rstc merge`, which corrects a run, keeps the numbers. A merged cluster keeps its class (`classes_`) if
-        all its labelled parts have the same one. This model does not change.
-
-        Parameters
-        ----------
-        n_clusters : int
-            The number of clusters to merge to, from 1 to `n_clusters_`.
-        """
-        check_is_fitted(self, "hierarchy_")
-        if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)):
-            raise InputError(f"n_clusters={n_clusters!r} must be a whole number")
-        if not 1 <= n_clusters <= self.n_clusters_:
-            raise InputError(f"n_clusters={n_clusters} must be between 1 and {self.n_clusters_}, the model's clusters")
-        k = int(n_clusters)
-        groups = cut_tree(self.hierarchy_, k)
-        sizes = np.bincount(groups, weights=self._cluster_sizes())
-        groups = np.argsort(np.argsort(-sizes, kind="stable"))[groups].astype(np.int64)  # the largest is 0
-        coarse = copy(self)
-        coarse.n_clusters = k
-        coarse._merge_clusters(groups)
-        return coarse
-
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder that `RSTC.load` reads (`rstc.persistence.model_folder` describes it)."""
         check_is_fitted(self, "network_")
@@ -653,77 +629,6 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         self._levels: Levels | None = None
         self._clear_result_frames()
 
-    def _merge_clusters(self, groups: Ints) -> None:
-        """Merge the clusters of this model to groups (C,) of them."""
-        k = int(groups.max()) + 1
-        self._set_fitted_model(self._fitted_model.merge_clusters(groups))
-        if not hasattr(self, "probabilities_"):
-            return
-        before, P = self.probabilities_, self.probabilities_
-        P = np.stack([before[:, groups == group].max(1) for group in range(k)], axis=1)
-        self.probabilities_ = P / np.maximum(P.sum(1, keepdims=True), 1e-30)
-        self.labels_ = np.where(self.labels_ == NO_CLUSTER, NO_CLUSTER, groups[self.labels_])
-        self.confidence_ = confidence_of(self.probabilities_, self.labels_)
-        if self.reliability_ is not None:
-            data = self._fitted_data()
-            # The clusters of outliers, too.
-            clusters, E = groups[before[data.rows].argmax(1)], self.embedding_[data.rows]
-            self.reliability_ = self.reliability_.merge_clusters(groups, E, data.texts, clusters)
-            self.confidence_ = data.expand(self.reliability_.confidence, 0)
-
-    def _divide_clusters(self, division: Division, labels: Ints) -> None:
-        """Divide the clusters of this model to those of the fine level, with the labels (N,) of the fitted texts."""
-        data = self._fitted_data()
-        E, fine = self.embedding_[data.rows], labels[data.rows]
-        self._set_fitted_model(self._fitted_model.divide_clusters(division.parents, fine, E))
-        P = self.network_.predict_embeddings(torch.from_numpy(E)).log_p.exp().numpy()
-        self.labels_, self.probabilities_ = labels, data.expand(P, 0)
-        self.confidence_ = confidence_of(self.probabilities_, self.labels_)
-        if self.reliability_ is not None:
-            self.reliability_ = division.divide_reliability(self.reliability_, E, data.texts, fine)
-            self.confidence_ = data.expand(self.reliability_.confidence, 0)
-
-    def _choose_level(self, detail: str, timing: Progress) -> None:
-        """Make a level of detail the clusters of this model, which are those of the medium level."""
-        if detail == "auto":
-            detail = COARSE if self._find_coarser_number() else MEDIUM
-        if detail == MEDIUM:
-            return
-        with timing.stage("levels"):
-            levels = self._find_levels()
-            n_coarse, division = int(levels.groups.max()) + 1, levels.division
-            if detail == COARSE and n_coarse < self.n_clusters_:
-                self._merge_clusters(levels.groups)
-            elif detail == FINE and division and len(division.parents) > self.n_clusters_:
-                self._divide_clusters(division, levels.labels[FINE])
-            else:
-                warnings.warn(LevelWarning(detail, self.n_clusters_), stacklevel=3)
-                return
-        self._levels = replace(levels, chosen=detail)
-
-    def _find_coarser_number(self) -> int | None:
-        """Return the number of clusters that a weak estimate of it takes; given classes are not merged."""
-        search = self.n_clusters_search_
-        if search is None or search.n_clusters != self.n_clusters_ or self.classes_ is not None:
-            return None
-        return search.coarser
-
-    def _find_levels(self) -> Levels:
-        """Find the levels of the clusters of the fitted texts, rows without a text included."""
-        data = self._fitted_data()
-        levels = find_levels(
-            self.labels_[data.rows],
-            self.embedding_[data.rows],
-            self.hierarchy_,
-            self.class_distribution_ if self._is_shared else self._cluster_sizes(),  # the same in all processes
-            self.reliability_,
-            self._find_coarser_number(),
-            self.classes_,
-            divides=not self._is_shared,
-        )
-        labels = {name: data.expand(groups, NO_CLUSTER) for name, groups in levels.labels.items()}
-        return replace(levels, labels=labels)
-
     def _fitted_data(self) -> NonEmptyTexts:
         """Return the fitted texts in the order in which they are processed."""
         data = NonEmptyTexts.from_list(self._texts)
@@ -749,37 +654,12 @@ class RSTC(LevelsMixin, VisualizeMixin, ClassNamePrefixFeaturesOutMixin, Transfo
         first, second = (data.select_view(list(view), number) for number, view in enumerate(views, start=1))
         return use_precomputed_views(data.texts, first, second)
 
-    def _choose_encoder(self, texts: Sequence[str], config: Config, processes: ProcessGroup) -> EncoderChoice | None:
-        """Choose the encoder by the languages of the texts of all processes; None if it is named."""
-        if config.encoder is not None:
-            return None
-        parts = processes.gather_objects((measure_languages(texts), len(texts)))
-        n_texts = sum(n for _, n in parts)
-        shares: dict[str, float] = {}
-        for part, n in parts:
-            for code, share in part.items():
-                shares[code] = shares.get(code, 0.0) + share * n / max(n_texts, 1)
-        shares = dict(sorted(shares.items(), key=lambda entry: -entry[1]))
-        return processes.run_on_first(lambda: choose_encoder(shares))
-
-    def _load_encoder(self, config: Config) -> Encoder:
-        device = choose_device(config.device)
-        precision = choose_precision(config.precision, device)
-        source = config.encoder if self.encoder is None else self.encoder
-        return load_encoder(source, config.pooling, config.max_tokens, device, precision, prompt=config.prompt)
-
     def _assign_in_blocks(self, X: Any, select: Callable[[Assignment], NDArray[Any]]) -> NDArray[Any]:
         """Assign texts block by block, so that only the selected array is held for all of them."""
         check_is_fitted(self, "network_")
         texts = to_text_list(X)
         starts = range(0, max(len(texts), 1), BLOCK_ROWS)
         return np.concatenate([select(self.assign(texts[start : start + BLOCK_ROWS])) for start in starts])
-
-    def _cluster_sizes(self) -> NDArray[np.float64]:
-        """Return the number of texts in each cluster, (C,), or its share if the model was loaded."""
-        if not hasattr(self, "labels_"):
-            return self.class_distribution_
-        return np.bincount(self.labels_[self.labels_ != NO_CLUSTER], minlength=self.n_clusters_).astype(np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -228,7 +228,7 @@ def test_documents_are_utf_8_without_control_characters() -> None:
 
 def test_only_the_first_process_of_several_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    for name, value in {"TORCHELASTIC_RUN_ID": "run", "RANK": "1", "WORLD_SIZE": "2"}.items():
+    for name, value in {"TORCHELASTIC_RUN_ID": "none", "RANK": "1", "WORLD_SIZE": "2"}.items():
         monkeypatch.setenv(name, value)
     JsonOutput(stream).write_error(classify_error(InputError("x")), "x")
     assert stream.getvalue() == ""
@@ -267,6 +267,12 @@ def test_a_defect_is_a_document_with_a_traceback_on_standard_error(
     assert "Traceback" in printed.err
     error = read_document(printed.out, "info")["error"]
     assert (error["code"], error["message"]) == ("internal_error", "RuntimeError: something broke")
+
+
+def test_the_message_of_an_error_is_the_same_with_and_without_json(tmp_path: Path) -> None:
+    arguments = ("--config", tmp_path / "missing.toml", "info", tmp_path)  # the system's own error is the cause
+    message = run_json(*arguments, command="", code=2)["error"]["message"]
+    assert run_rstc(*arguments).stderr == f"rstc: {message}\n"
 
 
 def test_a_failed_command_leaves_the_folder_as_it_was(run_folder: Path, tmp_path: Path) -> None:

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from rstc.errors import InputError
 from rstc.estimator import RSTC
-from rstc.io.atomic import sha256
+from rstc.io.atomic import compute_checksum, sha256
 from rstc.io.columns import extract_texts, find_text_column
 from rstc.io.formats import SUFFIXES, read_table
-from rstc.persistence.model_description import compute_checksum
 from rstc.persistence.model_folder import list_files
 
 FIRST_FORMATS = ["csv", "tsv", "jsonl", "parquet", "txt", "json", "xlsx", "csv.gz"]  # by the first byte of the corpus

@@ -15,8 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from rstc import RSTC, ForeignSettingWarning, InputError, ModelVersionWarning
-from rstc.io.atomic import sha256
-from rstc.persistence.model_description import compute_checksum
+from rstc.io.atomic import compute_checksum, sha256
 from rstc.persistence.model_folder import list_files
 from rstc.representation.loading import load_encoder
 

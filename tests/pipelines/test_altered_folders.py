@@ -22,14 +22,12 @@ import pandas as pd
 import pytest
 
 from rstc.cli import main
-from rstc.io.atomic import sha256
-from rstc.persistence.model_description import compute_checksum
+from rstc.io.atomic import compute_checksum, sha256
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.compare import compare_run
 from rstc.pipelines.edit_session import EditSession
 from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_checks import compute_summary_checksum
 from rstc.results.run_folder import SUMMED_FILES
 
 pytestmark = [pytest.mark.chaos("altered folders"), pytest.mark.usefixtures("socket_disabled", "few_head_steps")]
@@ -73,7 +71,7 @@ def sign(run: Path) -> None:
         content = json.loads(path.read_text())
         if isinstance(content, dict):
             content["files"] = {name: sha256(run / name) for name in SUMMED_FILES if (run / name).is_file()}
-            content["checksum"] = compute_summary_checksum(content)
+            content["checksum"] = compute_checksum(content)
             path.write_text(json.dumps(content))
     except (OSError, ValueError):
         pass

@@ -23,10 +23,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fork_server import ForkedProcess
 from rstc import RSTC, InputError, SavedModel
 from rstc.errors import MixedPredictionsWarning
+from rstc.io.atomic import compute_checksum
 from rstc.io.batches import predict_batch_with
 from rstc.io.columns import CLUSTER_COLUMNS
 from rstc.io.remote import exists, put_file
-from rstc.persistence.model_description import compute_checksum
 from rstc.pipelines.predict import predict_files
 from rstc.pipelines.predict_ray import ray_engine
 

@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from rstc.errors import InputError
-from rstc.representation import static_vectors
+from rstc.representation import package_files, static_vectors
 from rstc.representation.static_vectors import load_static_vectors, remove_common_component
 
 
@@ -61,7 +61,7 @@ def test_nearest_text_by_the_bundled_vectors_is_mostly_of_the_same_topic() -> No
 
 
 def test_altered_bundled_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static_vectors, "sha256", lambda path: "0" * 64)
+    monkeypatch.setattr(package_files, "sha256", lambda path: "0" * 64)
     with pytest.raises(InputError, match="sha256 0000"):
         load_static_vectors("bundled")
 

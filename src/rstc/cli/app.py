@@ -35,7 +35,7 @@ from rstc.cli.json_output import JsonOutput, announce, capture_output, is_json_r
 from rstc.cli.messages import print_message
 from rstc.cli.settings_file import SETTINGS_FILE, nest_options, read_given
 from rstc.cli.terminal import CleanFormatter, CleanGroup, show_exception
-from rstc.errors import RstcWarning, describe_system_error
+from rstc.errors import InputError, RstcWarning, describe_system_error
 from rstc.runtime.signals import StopHandler
 from rstc.runtime.thread_environment import set_thread_environment
 
@@ -169,6 +169,8 @@ def describe_failure(error: BaseException) -> str:
     >>> describe_failure(OSError(21, "Is a directory", "run/model"))
     'run/model: Is a directory'
     """
+    if isinstance(error, InputError):  # whatever caused it
+        return str(error)
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return "interrupted"
     return describe_system_error(error) or str(error)

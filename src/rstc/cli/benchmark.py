@@ -22,7 +22,7 @@ from rstc.cli.documents.benchmark import (
 from rstc.cli.exit_codes import INCOMPLETE, Interruption
 from rstc.cli.json_output import announce
 from rstc.errors import InputError, MissingExtraError
-from rstc.runtime.terminal_text import clean_text
+from rstc.runtime.terminal_text import replace_controls
 
 app = typer.Typer(
     name="benchmark",
@@ -175,7 +175,7 @@ def table(
     names = [name for name in DATASETS if name in stored] if datasets is None else _expand_datasets(datasets)
     text = render(build_table(runs, names), format, [name.strip() for name in metrics.split(",")])
     if out is None:
-        typer.echo(clean_text(text), nl=False)
+        typer.echo(replace_controls(text), nl=False)
     else:
         with replace_file(out) as temporary:
             temporary.write_text(text, encoding="utf-8")

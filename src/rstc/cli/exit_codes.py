@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
+from typing import Any
 
 import typer
 
 from rstc.errors import InputError, find_system_error
 from rstc.runtime.signals import StopRequested
 
-# typer exports this class of its command line parser only as the base of BadParameter.
+# typer exports these classes of its command line parser, click or a copy of it, only as the bases of BadParameter.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+ParserError: Any = typer.BadParameter.__mro__[2]
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EFBIG, errno.ENOMEM)
 
 

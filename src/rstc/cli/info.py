@@ -38,6 +38,7 @@ def info(
     """
     from rstc.cli.display import output, print_clusters
     from rstc.persistence.model_description import read_description
+    from rstc.representation.encoder_choice import BUNDLED_TITLE
     from rstc.results.run_folder import SUMMARY, find_model
 
     description = read_description(find_model(folder))
@@ -49,7 +50,7 @@ def info(
         "trained on": _format_n_texts(facts),
         "training": f"{facts['n_iter']} steps{converged}",
         "preset, seed": f"{facts['preset']}, {seed}",
-        "encoder": config["encoder"] or "all-MiniLM-L6-v2 (bundled)",
+        "encoder": config["encoder"] or BUNDLED_TITLE,
     }
     if show_all:
         lines["settings"] = ", ".join(f"{name}={value}" for name, value in config.items() if name != "encoder")

@@ -7,7 +7,6 @@ A command returns its document, or announces it before it goes on. What it print
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -16,10 +15,10 @@ from typing import Any, TextIO
 from rstc.cli.documents.base import Document, ErrorDocument, ErrorItem, to_plain
 from rstc.cli.exit_codes import Outcome
 from rstc.cli.messages import is_main_process
+from rstc.runtime.terminal_text import escape_in_json
 
 SCHEMA_VERSION = 1
 JSON_OPTION = "--json"
-_CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 class JsonOutput:
@@ -53,10 +52,8 @@ class JsonOutput:
         self.is_written = True
         common = {"schema_version": SCHEMA_VERSION, "command": self.command, "warnings": self.warnings}
         text = json.dumps(common | to_plain(document), ensure_ascii=False, allow_nan=False, indent=2)
-        # Characters that could control a terminal are escaped as well.
-        text = _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-        # A lone surrogate, of a file name that is not UTF-8, becomes an escape sequence of JSON.
-        content = (text + "\n").encode("utf-8", "backslashreplace")
+        # A lone surrogate, of a file name that is not UTF-8, becomes an escape sequence as well.
+        content = (escape_in_json(text) + "\n").encode()
         buffer = getattr(self._stream, "buffer", None)
         if buffer is None:  # a stream of text, as tests have
             self._stream.write(content.decode())

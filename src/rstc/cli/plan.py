@@ -12,7 +12,6 @@ from rstc.cli.options import warn_plain_text_input
 if TYPE_CHECKING:
     from rstc.pipelines.plan import RunPlan
 
-BUNDLED_ENCODER = "all-MiniLM-L6-v2 (bundled)"
 ACTIONS = {
     "start": "start a new run",
     "replace": "replace the earlier run",
@@ -57,6 +56,7 @@ def describe_plan(
 ) -> PlanDocument:
     """Return the document of a plan."""
     from rstc.io.columns import list_text_columns
+    from rstc.representation.encoder_choice import BUNDLED_TITLE
 
     columns = plan.run_input.columns
     comparisons = options["comparisons"]
@@ -90,7 +90,7 @@ def describe_plan(
         n_trained=plan.n_trained,
         training=_describe_training(plan),
         encoder=EncoderItem(
-            name=plan.config.encoder or BUNDLED_ENCODER,
+            name=plan.config.encoder or BUNDLED_TITLE,
             reason=plan.encoder_reason,
             dim=plan.dim,
             max_tokens=plan.max_tokens,

@@ -11,6 +11,7 @@ from rstc.cli.documents.runs import ServerDocument
 from rstc.cli.json_output import announce, writes_json
 from rstc.cli.options import Device
 from rstc.errors import InputError
+from rstc.service.options import ServiceOptions, is_loopback, read_token
 
 
 def serve(
@@ -23,24 +24,32 @@ def serve(
     ] = Path(),
     host: Annotated[
         str, typer.Option("--host", help="Address to listen on; one that other machines reach needs a token.")
-    ] = "127.0.0.1",
+    ] = ServiceOptions.host,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 chooses a free one.")] = 0,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Number of processes, each with the model.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Number of processes, each with the model.")] = (
+        ServiceOptions.n_workers
+    ),
     token_file: Annotated[
         Path | None,
         typer.Option(
             "--token-file", metavar="FILE", help="File with the token that requests need; also the variable RSTC_TOKEN."
         ),
     ] = None,
-    max_texts: Annotated[int, typer.Option("--max-texts", min=1, help="Texts of a request, at most.")] = 1_000,
-    max_chars: Annotated[int, typer.Option("--max-chars", min=1, help="Characters of a text, at most.")] = 20_000,
-    max_body: Annotated[int, typer.Option("--max-body", min=1, help="Bytes of a request, at most.")] = 8 * 2**20,
+    max_texts: Annotated[
+        int, typer.Option("--max-texts", min=1, help="Texts of a request, at most.")
+    ] = ServiceOptions.max_texts,
+    max_chars: Annotated[
+        int, typer.Option("--max-chars", min=1, help="Characters of a text, at most.")
+    ] = ServiceOptions.max_chars,
+    max_body: Annotated[
+        int, typer.Option("--max-body", min=1, help="Bytes of a request, at most.")
+    ] = ServiceOptions.max_body_bytes,
     max_requests: Annotated[
         int, typer.Option("--max-requests", min=1, help="Predictions at once in a process; others get status 503.")
-    ] = 64,
+    ] = ServiceOptions.max_requests,
     client_seconds: Annotated[
         float, typer.Option("--client-seconds", min=0.1, help="Seconds that a client may take to send a request.")
-    ] = 10.0,
+    ] = ServiceOptions.client_seconds,
     device: Device = "auto",
 ) -> ServerDocument | None:
     """Serve a model over HTTP, or offer clustering as tools to an agent over MCP.
@@ -78,22 +87,21 @@ def serve(
 
     from rstc.cli.display import notes, output
     from rstc.runtime.cores import default_threads
-    from rstc.service.options import ServiceOptions, is_loopback, read_token
     from rstc.service.workers import Supervisor
 
     logging.getLogger("rstc").setLevel(logging.INFO)
     options = ServiceOptions(
         folder,
-        host,
-        read_token(token_file),
-        device,
-        workers,
-        max(default_threads() // workers, 1),
-        max_body,
-        max_texts,
-        max_chars,
-        max_requests,
-        client_seconds,
+        host=host,
+        token=read_token(token_file),
+        device=device,
+        n_workers=workers,
+        threads=max(default_threads() // workers, 1),
+        max_body_bytes=max_body,
+        max_texts=max_texts,
+        max_chars=max_chars,
+        max_requests=max_requests,
+        client_seconds=client_seconds,
     )
     supervisor = Supervisor(options, port)
     if not is_loopback(host):

@@ -13,15 +13,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 from typer.core import TyperGroup
 
-from rstc.runtime.terminal_text import clean_text
-
-_ClickException: Any = typer.BadParameter.__mro__[2]  # click's, or that of the copy that typer holds
+from rstc.cli.exit_codes import ParserError
+from rstc.runtime.terminal_text import replace_controls
 
 
 class CleanConsole(Console):
@@ -32,12 +30,12 @@ class CleanConsole(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Return a string as it is measured and laid out."""
-        return super().render_str(clean_text(text), **options)
+        return super().render_str(replace_controls(text), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield the segments of what is printed; those that control the terminal are rich's own."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=clean_text(segment.text))
+            yield segment if segment.control else segment._replace(text=replace_controls(segment.text))
 
 
 class CleanFormatter(logging.Formatter):
@@ -45,7 +43,7 @@ class CleanFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the text of a record."""
-        return clean_text(super().format(record))
+        return replace_controls(super().format(record))
 
 
 class CleanGroup(TyperGroup):
@@ -66,8 +64,8 @@ class CleanGroup(TyperGroup):
 def _clean_usage_errors() -> Iterator[None]:
     try:
         yield
-    except _ClickException as error:
-        message = clean_text(error.format_message())
+    except ParserError as error:
+        message = replace_controls(error.format_message())
         get_message: Callable[[], str] = lambda: message  # noqa: E731
         error.format_message = get_message
         raise
@@ -75,4 +73,4 @@ def _clean_usage_errors() -> Iterator[None]:
 
 def show_exception(category: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print the traceback of an unexpected exception, as `sys.excepthook`."""
-    sys.stderr.write(clean_text("".join(traceback.format_exception(category, error, trace))))
+    sys.stderr.write(replace_controls("".join(traceback.format_exception(category, error, trace))))

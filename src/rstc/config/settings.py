@@ -403,6 +403,12 @@ class Config:
         """Whether a run on `n_texts` texts trains a network: the encoder, or a head whose predictions become labels."""
         return bool(self.count_trained_layers(n_texts)) or not self.finds_labels_without_network
 
+    def check_steps_for_views(self, n_texts: int) -> None:
+        """Raise InputError if a run on `n_texts` texts takes no steps, which views that were given are for."""
+        if not self.takes_steps(n_texts):
+            cause = "trainable_layers=0" if not self.trainable_layers else f"training={self.training!r}; set 'always'"
+            raise InputError(f"views are used in training only, but {cause}")
+
     def list_unused(self, n_texts: int) -> list[str]:
         """Return the settings of the training that were changed, if a run on `n_texts` texts does not train."""
         if self.count_trained_layers(n_texts) or not self.trainable_layers:

@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,12 @@ def sha256(path: Path) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def compute_checksum(content: Mapping[str, Any]) -> str:
+    """Return the SHA-256 checksum of a JSON object that holds it: of all entries but "checksum"."""
+    signed = {key: value for key, value in content.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
 
 
 def check_writable(path: Path) -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from rstc.errors import InputError, first_line
+from rstc.errors import InputError, ResourceLimitError, first_line
 from rstc.io import excel, parquet, readers, writers
 from rstc.io.atomic import check_writable, lock_output, replace_file
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, escape_formulas
@@ -200,7 +200,7 @@ def _check_fits_into_memory(path: str, n_rows: int, n_columns: int) -> None:
     """Raise an error if little memory is left, or less than references to the cells take."""
     free = free_memory()
     if free is not None and free < max(MIN_FREE_BYTES, n_rows * n_columns * BYTES_PER_CELL):
-        raise InputError(
+        raise ResourceLimitError(
             f"{source_name(path)} does not fit into memory: {free / GB:.1f} GB are free after {n_rows:,} rows; cluster "
             "a part of them and label the rest with `rstc predict`, which streams"
         )

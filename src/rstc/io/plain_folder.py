@@ -32,7 +32,8 @@ def check_plain_folder(folder: Path, is_hub_snapshot: bool = False) -> None:
         If there is a link or a special file in it, or far more files than rstc writes.
     """
     n_entries, pending = 0, [(str(folder), 0)]
-    blobs = _find_blobs(folder) if is_hub_snapshot else None
+    cache = _find_hub_cache(folder) if is_hub_snapshot else None
+    blobs = cache and cache / "blobs"
     while pending:
         current, depth = pending.pop()
         try:
@@ -56,10 +57,17 @@ def check_plain_folder(folder: Path, is_hub_snapshot: bool = False) -> None:
                 raise InputError(f"{folder} holds something that is neither a file nor a folder: {name}")
 
 
-def _find_blobs(folder: Path) -> Path | None:
-    """Return where the hub's client keeps the files of the model that a folder is a snapshot of."""
-    root = next((parent for parent in folder.absolute().parents if parent.name.startswith("models--")), None)
-    return None if root is None else root / "blobs"
+def is_inside_folder(path: Path, folder: Path) -> bool:
+    """Whether a path leads to a file in a folder, or in the hub cache of the model that the folder is a snapshot of."""
+    return path.resolve().is_relative_to((_find_hub_cache(folder) or folder).resolve())
+
+
+def _find_hub_cache(folder: Path) -> Path | None:
+    """Return where the hub's client keeps the model that a folder is a snapshot of; None if it is not one.
+
+    The client keeps files in MODEL/blobs, and links to them in MODEL/snapshots/VERSION.
+    """
+    return next((parent for parent in folder.absolute().parents if parent.name.startswith("models--")), None)
 
 
 def _is_file_in(link: Path, folder: Path) -> bool:

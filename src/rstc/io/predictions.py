@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 NO_CLUSTER = -1  # the cluster of a row without a text, and of an outlier
 HIGH_CONFIDENCE = 0.8  # from here on: at least four of five repeated analyses give the text the same cluster
 MEDIUM_CONFIDENCE = 0.5  # from here on; below, most of them give it another one
+MAX_STORED_CLUSTERS = 10**6  # a file that claims more is refused before memory is allocated for them
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Mapping
@@ -12,15 +11,15 @@ from typing import Any
 
 from rstc.config import Config
 from rstc.errors import InputError, ModelVersionWarning, first_line
-from rstc.io.atomic import read_json
+from rstc.io.atomic import compute_checksum, read_json
 from rstc.io.plain_folder import check_plain_folder
+from rstc.io.predictions import MAX_STORED_CLUSTERS
 from rstc.runtime import hub
 from rstc.runtime.environment import package_versions
 
 DESCRIPTION = "model.json"
 FORMAT_VERSION = 2
 MAX_BYTES = 2**26  # the history and the tree of many clusters are in the file
-MAX_CLUSTERS = 10**6
 COMPUTING_PACKAGES = ("torch", "transformers", "sentence-transformers")
 CLUSTER_HEADS = ("centroids", "network")
 REQUIRED_FACTS = {"class_distribution", "history", "n_iter", "n_texts", "settled", "preset", "random_state"}
@@ -119,12 +118,6 @@ def _release(version: Any) -> str:
     return str(version).partition("+")[0]
 
 
-def compute_checksum(content: Mapping[str, Any]) -> str:
-    """Return the sha256 of all entries but the checksum itself."""
-    signed = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
-
-
 def _check_types(path: Path, content: Mapping[str, Any]) -> None:
     """Refuse entries of other types than `write_description` writes; a checksum alone proves no origin."""
     config, facts, files = (content.get(name) for name in ("config", "facts", "files"))
@@ -149,7 +142,7 @@ def _check_types(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _is_cluster_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_CLUSTERS
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_STORED_CLUSTERS
 
 
 def _is_number_list(values: Any, length: Any) -> bool:

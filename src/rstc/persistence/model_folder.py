@@ -28,6 +28,7 @@ from safetensors.torch import load_file, save_file
 from rstc.config import Config
 from rstc.errors import ForeignSettingWarning, InputError
 from rstc.io.atomic import lock_output, replace_folder, sha256
+from rstc.io.plain_folder import is_inside_folder
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_card import render_card
 from rstc.persistence.model_description import (
@@ -40,7 +41,6 @@ from rstc.persistence.model_description import (
 )
 from rstc.pseudo_labels.confidence_model import ConfidenceModel
 from rstc.pseudo_labels.outliers import OutlierDetector
-from rstc.representation.folder_checks import is_inside_folder
 from rstc.representation.heads import CentroidHead, ClusterHead, ClusteringNetwork, GroupedHead, ProjectingNetwork
 from rstc.representation.loading import load_encoder
 from rstc.representation.network import Network

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rstc.config import Config
-from rstc.errors import InputError, MissingTextWarning, UnusedSettingWarning
+from rstc.errors import MissingTextWarning, UnusedSettingWarning
 from rstc.io.columns import list_text_columns
 from rstc.io.formats import SUFFIXES
 from rstc.pipelines.cluster import Command, can_be_completed, describe_request
@@ -30,7 +30,7 @@ from rstc.results.run_folder import (
     check_target,
 )
 from rstc.runtime.distributed import SINGLE_PROCESS
-from rstc.runtime.memory import GB, check_memory, free_memory
+from rstc.runtime.memory import check_memory, find_limit
 from rstc.runtime.progress import Listener, Progress
 from rstc.validation.n_clusters import ClusterRange
 
@@ -222,20 +222,15 @@ def plan_run(
         progress.advance(0, 0)
         from rstc.language.detection import measure_languages
         from rstc.representation.embedding_cache import EmbeddingCache
-        from rstc.representation.encoder_choice import choose_encoder
-        from rstc.representation.loading import load_encoder
         from rstc.representation.token_limit import limit_tokens
-        from rstc.runtime.device import choose_device, choose_precision
+        from rstc.runtime.device import choose_device
+        from rstc.training.encoders import choose_run_encoder, load_run_encoder
         from rstc.training.inputs import estimate_memory
 
         languages = measure_languages(texts)
-        choice = choose_encoder(languages) if config.encoder is None else None
+        choice = choose_run_encoder(texts, config, SINGLE_PROCESS)
         config = replace(config, encoder=choice.encoder) if choice else config
-        device = choose_device(config.device)
-        precision = choose_precision(config.precision, device)
-        encoder = load_encoder(
-            config.encoder, config.pooling, config.max_tokens, device, precision, prompt=config.prompt
-        )
+        encoder = load_run_encoder(config)
         truncated_share = limit_tokens(encoder, texts, config.max_tokens)
     encoder.train_layers(config.count_trained_layers(len(texts)))
     memory = estimate_memory(texts, encoder, fit_input.n_clusters, config, SINGLE_PROCESS)
@@ -273,10 +268,10 @@ def plan_run(
         dim=encoder.dim,
         max_tokens=encoder.max_tokens,
         truncated_share=truncated_share,
-        device=str(device),
+        device=str(choose_device(config.device)),
         n_to_encode=n_to_encode,
         memory_bytes=memory.total_bytes,
-        free_bytes=config.memory_gb * GB if config.memory_gb else free_memory(),
+        free_bytes=find_limit(config.memory_gb),
         seconds=TimeEstimate(
             load=progress.seconds["load"],
             encode=n_to_encode * seconds_per_text,
@@ -294,8 +289,8 @@ def _warn(config: Config, texts: Sequence[str], run_input: RunInput, view_column
     n_rows = len(run_input.texts)
     if len(texts) < n_rows:
         warnings.warn(MissingTextWarning(n_rows - len(texts), n_rows), stacklevel=3)
-    if view_columns and not config.takes_steps(len(texts)):
-        raise InputError(f"views are used in training only, but training={config.training!r}; set 'always'")
+    if view_columns:
+        config.check_steps_for_views(len(texts))
     if unused := config.list_unused(len(texts)):
         warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=3)
 

@@ -126,12 +126,6 @@ def choose_min_size(n_texts: int) -> int:
     return max(MIN_SIZE, round(log2(max(n_texts, 1))) - 2)
 
 
-def find_novel_texts(U_old: Floats, U_new: Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which new texts (M,) are unlike the earlier ones and like each other."""
-    threshold, _ = _calibrate(U_old, len(U_new), rng)
-    return np.asarray(_measure_novelty(_list_neighbours(U_new, None), _list_neighbours(U_new, U_old)) > threshold)
-
-
 @dataclass(frozen=True)
 class _Neighbours:
     """The most similar texts of each text: their similarity and their rows, (n, LISTED_NEIGHBOURS)."""

@@ -9,6 +9,7 @@ from rstc.language.names import describe_languages
 from rstc.representation.multilingual_files import MULTILINGUAL_LANGUAGES, MULTILINGUAL_NAME, is_multilingual_installed
 
 BUNDLED_NAME = "all-MiniLM-L6-v2"
+BUNDLED_TITLE = f"{BUNDLED_NAME} (bundled)"  # as commands show it
 BUNDLED_LANGUAGE = "en"  # what the bundled encoder was trained on
 # Of the texts. The bundled encoder is better on English texts, the multilingual one on others: the larger part decides.
 MIN_FOREIGN = 0.5

@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import MAX_SETTINGS_BYTES, read_json
+from rstc.io.plain_folder import is_inside_folder
 from rstc.representation.encoder_choice import BUNDLED_NAME
 from rstc.representation.multilingual_files import MULTILINGUAL_NAME, check_multilingual_installed
 from rstc.representation.tokenizer_checks import check_tokenizer
@@ -113,15 +114,6 @@ def check_encoder_folder(folder: Path, strict: bool = False) -> None:
         if strict:
             _check_architecture(module, module_type)
             _check_size(module, module_type)
-
-
-def is_inside_folder(path: Path, folder: Path) -> bool:
-    """Whether a path leads to a file in a folder, or in the hub cache of the model that the folder is a snapshot of.
-
-    The hub's client keeps files in MODEL/blobs, and links to them in MODEL/snapshots/VERSION.
-    """
-    root = next((parent for parent in folder.absolute().parents if parent.name.startswith("models--")), folder)
-    return path.resolve().is_relative_to(root.resolve())
 
 
 def _list_modules(folder: Path, strict: bool) -> Iterator[tuple[Path, str]]:

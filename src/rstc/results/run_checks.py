@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ import numpy as np
 from rstc.errors import InputError
 from rstc.io.atomic import sha256
 from rstc.io.formats import SUFFIXES
-from rstc.io.plain_folder import check_plain_folder
+from rstc.io.predictions import MAX_STORED_CLUSTERS
 from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM, Candidate, ClusterCount
 from rstc.results.records import check_types
 
@@ -25,18 +23,6 @@ if TYPE_CHECKING:
 
 npy: Any = np.lib.format  # it has no types
 MAX_SUMMARY_BYTES = 2**28
-MAX_CLUSTERS = 10**6
-
-
-def check_run_folder(folder: Path) -> None:
-    """Raise an error if a run folder holds links or special files, which would lead out of it or block."""
-    check_plain_folder(folder)
-
-
-def compute_summary_checksum(content: Mapping[str, Any]) -> str:
-    """Return the sha256 of all entries of summary.json but the checksum itself."""
-    signed = {key: value for key, value in content.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
 
 
 def check_file(folder: Path, name: str, summary: Summary) -> None:
@@ -55,7 +41,7 @@ def check_summary(summary: Summary) -> None:
     counts = (source.n_rows, source.n_texts, source.n_missing, source.n_trained, source.n_shown, source.n_processes)
     _require(all(count >= 0 for count in counts), "the numbers of rows and texts")
     _require(source.n_shown <= source.n_texts <= source.n_rows, "the numbers of rows and texts")
-    _require(0 < n_clusters <= MAX_CLUSTERS, "the number of clusters")
+    _require(0 < n_clusters <= MAX_STORED_CLUSTERS, "the number of clusters")
     numbers = [entry.cluster for entry in summary.clusters]
     _require(len(set(numbers)) == len(numbers), "the numbers of the clusters")
     _require(all(0 <= number < n_clusters for number in numbers), "the numbers of the clusters")
@@ -75,7 +61,7 @@ def check_summary(summary: Summary) -> None:
         _require(level.name in (COARSE, MEDIUM, FINE) and bool(level.groups), "the levels")
         for group in level.groups:
             _require(all(0 <= cluster < n_clusters for cluster in group.clusters), "the levels")
-            _require(all(0 <= part < MAX_CLUSTERS for part in group.parts or []), "the levels")
+            _require(all(0 <= part < MAX_STORED_CLUSTERS for part in group.parts or []), "the levels")
             _require(bool(group.clusters), "the levels")
     _require(not summary.levels or sum(level.is_chosen for level in summary.levels) == 1, "the levels")
     if summary.update:
@@ -110,7 +96,7 @@ def check_points(points: Points, summary: Summary) -> None:
     confidence = points.confidence[np.isfinite(points.confidence)]
     _require(len(confidence) == 0 or (confidence.min() >= 0 and confidence.max() <= 1.0 + 1e-5), "the confidence")
     if points.fine is not None:
-        _require(len(points.fine) == 0 or points.fine.max() < MAX_CLUSTERS, "the levels")
+        _require(len(points.fine) == 0 or points.fine.max() < MAX_STORED_CLUSTERS, "the levels")
         known = {part for level in summary.levels for group in level.groups for part in group.parts or []}
         _require(not known or set(points.fine[points.fine >= 0].tolist()) <= known, "the levels")
 

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import (
     check_writable,
+    compute_checksum,
     find_leftovers,
     lock_output,
     read_json,
@@ -48,6 +49,7 @@ from rstc.io.columns import CLUSTER_COLUMNS, extract_texts
 from rstc.io.csv_injection import SPREADSHEET_FORMATS, unescape_formulas
 from rstc.io.formats import SUFFIXES, open_table_writer, read_table
 from rstc.io.parquet import read_bounded_parquet
+from rstc.io.plain_folder import check_plain_folder
 from rstc.results import kept_columns
 from rstc.results.earlier_edits import EARLIER_EDITS
 from rstc.results.edits import EDITS, read_log
@@ -56,9 +58,7 @@ from rstc.results.run_checks import (
     MAX_SUMMARY_BYTES,
     check_embedding_size,
     check_file,
-    check_run_folder,
     check_summary,
-    compute_summary_checksum,
 )
 from rstc.results.summary import InputInfo, Summary
 
@@ -175,14 +175,14 @@ def lock_run(folder: Path, wait: float = 0.0) -> Iterator[None]:
         Seconds to wait for another process that writes it.
     """
     with lock_output(folder, wait, make_parents=True):
-        check_run_folder(folder)
+        check_plain_folder(folder)
         remove_run_leftovers(folder)
         yield
 
 
 def recover_run(folder: Path) -> None:
     """Restore a run folder that a killed process was writing, unless a process is writing it now; check its files."""
-    check_run_folder(folder)
+    check_plain_folder(folder)
     if find_leftovers(folder) or any(folder.glob(".*.tmp")):
         with suppress(InputError), lock_run(folder):
             pass
@@ -457,7 +457,7 @@ def write_summary(folder: Path, summary: Summary) -> None:
     names = SUMMED_FILES if (folder / POINTS).is_file() else (UNFINISHED,)
     files = {name: sha256(folder / name) for name in names if (folder / name).is_file()}
     content = json.loads(json.dumps(replace(summary, files=files).to_json()))
-    content["checksum"] = compute_summary_checksum(content)
+    content["checksum"] = compute_checksum(content)
     with replace_file(folder / SUMMARY) as temporary:
         temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
 
@@ -469,7 +469,7 @@ def read_summary(folder: Path) -> Summary:
     if not path.exists():
         raise InputError(f"there is no run in {folder}: {SUMMARY} is missing")
     content = read_json(path, MAX_SUMMARY_BYTES)
-    if isinstance(content, dict) and content.get("checksum", "") not in ("", compute_summary_checksum(content)):
+    if isinstance(content, dict) and content.get("checksum", "") not in ("", compute_checksum(content)):
         raise InputError(f"the run in {folder} was altered or damaged: {SUMMARY} is not the file that was written")
     try:
         summary = Summary.from_json(content)

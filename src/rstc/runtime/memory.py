@@ -141,7 +141,7 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
     ResourceLimitError
         If the estimate exceeds the limit.
     """
-    limit = limit_gb * GB if limit_gb else free_memory()
+    limit = find_limit(limit_gb)
     if limit is None or estimate.total_bytes <= limit:
         return
     advice = (
@@ -159,6 +159,11 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
         f"training on {estimate.n_fit_texts:,} of them, {estimate.step_bytes / GB:.1f} GB for a step and "
         f"{estimate.repeat_bytes / GB:.1f} GB for repeats; {advice}, or set memory_gb to override this estimate"
     )
+
+
+def find_limit(limit_gb: float) -> float | None:
+    """Return the bytes that a run may take: the setting `memory_gb` or, if that is 0, the free memory."""
+    return limit_gb * GB if limit_gb else free_memory()
 
 
 def free_memory() -> float | None:

@@ -7,6 +7,7 @@ the cursor, change its title, write to the clipboard or hide what is there; bidi
 from __future__ import annotations
 
 import io
+import json
 import re
 
 REPLACEMENT = "\ufffd"  # as wide as a letter, so that columns stay aligned
@@ -20,13 +21,22 @@ _UNSAFE = re.compile(
 )
 
 
-def clean_text(text: str) -> str:
+def replace_controls(text: str) -> str:
     r"""Replace the characters of a text that could control a terminal.
 
-    >>> clean_text("late \x1b[31mparcel\x07\u202e")
+    >>> replace_controls("late \x1b[31mparcel\x07\u202e")
     'late �[31mparcel��'
     """
     return _UNSAFE.sub(REPLACEMENT, text)
+
+
+def escape_in_json(document: str) -> str:
+    r"""Write the characters of a JSON document that could control a terminal as its escape sequences.
+
+    >>> escape_in_json('"late\u202e"') == r'"late\u202e"'
+    True
+    """
+    return _UNSAFE.sub(lambda match: json.dumps(match[0])[1:-1], document)
 
 
 def clean_line(text: str) -> str:
@@ -35,7 +45,7 @@ def clean_line(text: str) -> str:
     >>> clean_line("late\nparcel\x1b")
     'late parcel�'
     """
-    return clean_text(" ".join(re.split(r"[\r\n\t]+", text)))
+    return replace_controls(" ".join(re.split(r"[\r\n\t]+", text)))
 
 
 class CleanWriter(io.TextIOWrapper):
@@ -43,4 +53,4 @@ class CleanWriter(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         """Write a text without what could control the terminal."""
-        return super().write(clean_text(text.replace("\r\n", "\n")))
+        return super().write(replace_controls(text.replace("\r\n", "\n")))

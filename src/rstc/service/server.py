@@ -20,7 +20,6 @@ KEEP_ALIVE_SECONDS = 15  # that a connection may be idle
 MAX_CONNECTIONS = 1024  # of a worker
 MAX_HEAD_BYTES = 16 * 1024
 ACCEPTED_AT_ONCE = 4  # connections that a worker takes at a time, so that the others get some
-PARENT_SECONDS = 1.0  # between two looks whether the supervising process is still there
 
 
 def serve_worker(
