@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-slow browser check lint readme results kills chaos test-mteb test-spark docs docs-generated dist smoke smoke-newest \
+.PHONY: demo test test-slow browser check lint readme results kills chaos test-mteb test-mlflow test-spark docs docs-generated dist smoke smoke-newest \
     test-lowest lock check-dockerfile fuzz fuzz-api audit sbom clean
 .SECONDARY: # what is installed stays installed
 
@@ -30,6 +30,11 @@ chaos: $(VENV)/installed-dev
 test-mteb: $(VENV)/installed-dev
 	$(BIN)/python tools/install.py mteb
 	$(BIN)/pytest tests/integrations/test_mteb.py
+
+# With MLflow, which brings many packages, too.
+test-mlflow: $(VENV)/installed-dev
+	$(BIN)/python tools/install.py mlflow
+	$(BIN)/pytest -rs tests/integrations/test_mlflow.py
 
 # With Spark, which is too large to be among the development tools and needs Java.
 test-spark: $(VENV)/installed-dev

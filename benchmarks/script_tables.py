@@ -350,6 +350,36 @@ def onnx_speed_table() -> str:
     return format_rows([row | {"title": DATASETS[row["set"]].title} for row in read("onnx_speed")["rows"]], columns)
 
 
+def install_size_table() -> str:
+    """Disk space and packages of installations, with and without torch."""
+    if not (RESULTS / "install_size.json").exists():
+        return "`benchmarks/install_size.py` was not run yet."
+    columns = [
+        ("installation", "{installation} {version}"),
+        ("megabytes", "{mb:,}"),
+        ("packages", "{packages}"),
+        ("torch", "{torch}"),
+    ]
+    rows = [row | {"torch": "yes" if row["has_torch"] else "no"} for row in read("install_size")["rows"]]
+    return format_rows(rows, columns)
+
+
+def light_fit_table() -> str:
+    """A fit without training on embeddings of ONNX Runtime, beside the same fit on embeddings of torch."""
+    if not (RESULTS / "light_fit.json").exists():
+        return "`benchmarks/light_fit.py` was not run yet."
+    columns = [
+        ("set", "{title}"),
+        ("texts", "{texts:,}"),
+        ("encoding: times torch's seconds", "{encoding_ratio:.2f}"),
+        ("largest difference of E", "{largest_difference:.0e}"),
+        ("ARI of both labels", "{ari_of_labels:.1f}"),
+        ("torch: ACC / NMI", "{torch[acc]:.1f} / {torch[nmi]:.1f}"),
+        ("ONNX: ACC / NMI", "{onnx[acc]:.1f} / {onnx[nmi]:.1f}"),
+    ]
+    return format_rows([row | {"title": DATASETS[row["set"]].title} for row in read("light_fit")["rows"]], columns)
+
+
 def distributed_table() -> str:
     """Time, memory and traffic of training steps, label updates and label search in one process and in several."""
     rows = []

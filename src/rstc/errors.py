@@ -252,6 +252,28 @@ _ADVICE = {
 }
 
 
+# What trains, and what opens a model folder, needs all of them; they are dependencies, but large ones.
+_TORCH_PACKAGES = ("torch", "transformers", "sentence_transformers")
+
+
+def find_missing_torch(error: BaseException) -> MissingExtraError | None:
+    """Return a sentence on the library that an import failed for, if it is torch or one of those that come with it.
+
+    >>> find_missing_torch(ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn"))
+    MissingExtraError('torch is not installed, and this needs it: pip install torch sentence-transformers')
+    >>> find_missing_torch(ModuleNotFoundError("No module named 'numpy'", name="numpy"))
+    """
+    for cause in _iter_causes(error):
+        if isinstance(cause, InputError):
+            return None
+        package = str(getattr(cause, "name", "")).partition(".")[0].replace("-", "_")
+        if isinstance(cause, ModuleNotFoundError) and package in _TORCH_PACKAGES:
+            name = package.replace("_", "-")
+            needed = "pip install torch sentence-transformers"
+            return MissingExtraError(f"{name} is not installed, and this needs it: {needed}")
+    return None
+
+
 def find_system_error(error: BaseException) -> OSError | MemoryError | None:
     """Return what the system refused, which an error is or was caused by; None if it was nothing.
 

@@ -20,6 +20,7 @@ from rstc.errors import CollapseWarning, InputError, MissingTextWarning, UnusedS
 from rstc.io.batches import BLOCK_ROWS, predict_batch_with
 from rstc.io.columns import to_text_column, to_text_list
 from rstc.io.predictions import NO_CLUSTER, Assignment, confidence_of
+from rstc.language.detection import list_main_languages, measure_languages
 from rstc.numerics.hierarchy import Tree
 from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel, refit_network
@@ -476,15 +477,16 @@ class RSTC(
         """Return a batch of rows with `cluster`, `cluster_name`, `confidence` and `confidence_level`, for data engines.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
-        schema)` (Spark) and `frame.map_partitions(model.predict_batch)` (Dask). If the workers are other processes,
-        the engine sends them the whole model, with the texts that it was fitted on; `rstc.SavedModel` has the same
-        method, and workers load the model from its folder.
+        schema)` (Spark), `frame.map_partitions(model.predict_batch)` (Dask) and `frame.map_batches(model.predict_batch,
+        schema=schema)` (polars, lazy). If the workers are other processes, the engine sends them the whole model, with
+        the texts that it was fitted on; `rstc.SavedModel` has the same method, and workers load the model from its
+        folder.
 
         Parameters
         ----------
         batch : table, record batch, dict or iterator
-            A pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these; the
-            result has the same type.
+            A pyarrow table or record batch, a table of pandas or polars, a dictionary of columns, or an iterator over
+            these; the result has the same type.
         text_column : str or sequence of str, optional
             The column that holds the texts, or several whose texts are joined by line breaks; by default that of the
             model's training data, or the only one.
@@ -511,6 +513,46 @@ class RSTC(
         from rstc.persistence.onnx_export import export_onnx
 
         export_onnx(self._name_fitted_model(), Path(folder))
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        private: bool = True,
+        token: str | None = None,
+        commit_message: str | None = None,
+        license: str | None = None,
+        language: str | Sequence[str] | None = None,
+    ) -> str:
+        """Upload the fitted model to the hub of models; `RSTC.load("hub:OWNER/MODEL")` reads it.
+
+        The fitted texts are not uploaded, but the names and descriptions of the clusters are, which may be made of
+        their words, and known classes. An earlier model in the repository is replaced in one commit.
+
+        Parameters
+        ----------
+        repo_id : str
+            The model's name on the hub, OWNER/MODEL; the repository is created if there is none.
+        private : bool
+            Whether a repository that is created is private; that of an existing one is not changed.
+        token : str, optional
+            The token of the hub; by default the one that `hf auth login` stored, or HF_TOKEN.
+        commit_message : str, optional
+            The message of the commit.
+        license : str, optional
+            The model's license in the words of the hub, such as "mit"; by default that of its encoder, if rstc brought
+            it.
+        language : str or sequence of str, optional
+            ISO 639 codes for the card; by default the languages of the fitted texts.
+
+        Returns
+        -------
+        str
+            The address of the commit.
+        """
+        check_is_fitted(self, "network_")
+        from rstc.persistence.hub_upload import push_model
+
+        return push_model(self._name_fitted_model(), repo_id, private, token, commit_message, license, language)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> RSTC:
@@ -585,6 +627,7 @@ class RSTC(
             preset=self.preset,
             random_state=int(self.random_state) if isinstance(self.random_state, (int, np.integer)) else None,
             encoder_reason=previous.encoder_reason if previous else encoder_reason,
+            languages=list_main_languages(measure_languages(data.texts)),
         )
         P, E = prediction.log_p.exp().numpy(), prediction.E.numpy()
         labels = fitted_model.mark_outliers(clusters.labels, E, data.texts)

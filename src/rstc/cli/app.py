@@ -35,7 +35,7 @@ from rstc.cli.json_output import JsonOutput, announce, capture_output, is_json_r
 from rstc.cli.messages import print_message
 from rstc.cli.settings_file import SETTINGS_FILE, nest_options, read_given
 from rstc.cli.terminal import CleanFormatter, CleanGroup, show_exception
-from rstc.errors import InputError, RstcWarning, describe_system_error
+from rstc.errors import InputError, RstcWarning, describe_system_error, find_missing_torch
 from rstc.runtime.signals import StopHandler
 from rstc.runtime.thread_environment import set_thread_environment
 
@@ -147,6 +147,7 @@ def _invoke(arguments: list[str]) -> Document | None:
 
 def _fail(error: BaseException, output: JsonOutput) -> int:
     """Print why a command failed and write it as a document; return the exit code."""
+    error = find_missing_torch(error) or error
     outcome: Outcome = classify_error(error)
     if isinstance(error, UsageError):
         usage: Any = error

@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 
 from rstc.cli.messages import print_message
-from rstc.errors import InputError, describe_system_error
+from rstc.errors import InputError, describe_system_error, find_missing_torch
 
 EXIT_CODE = 2  # of what the user can mend
 
@@ -27,7 +27,8 @@ def main() -> None:
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None:
             _flush_standard_output()  # says so, if that is what cannot be written
-        message = describe_system_error(error)
+        missing = find_missing_torch(error)
+        message = str(missing) if missing else describe_system_error(error)
         if message is None:
             raise
         _fail(message)

@@ -41,7 +41,11 @@ INCOMPLETE = Outcome("incomplete", 1, "`rstc benchmark run` and `sweep`: some ru
 INTERNAL_ERROR = Outcome("internal_error", 1, "A defect of rstc, or a failure of the machine, with a traceback.")
 USAGE = Outcome("usage", 2, "A command or an option that does not exist, or lacks its value.")
 INVALID_INPUT = Outcome("invalid_input", 2, "A file, a column, a setting or a folder that cannot be used.")
-MISSING_EXTRA = Outcome("missing_extra", 2, "The command needs an extra of rstc; the message says how to install it.")
+MISSING_EXTRA = Outcome(
+    "missing_extra",
+    2,
+    "The command needs an extra of rstc, or torch where it was left out; the message says how to install it.",
+)
 RESOURCE_LIMIT = Outcome("resource_limit", 2, "The run needs more memory than is free or allowed.")
 OUT_OF_RESOURCES = Outcome("out_of_resources", 2, "Memory, disk space or open files ran out meanwhile.")
 INTERRUPTED = Outcome("interrupted", 130, "Interrupted by Ctrl-C (SIGINT).")

@@ -31,7 +31,7 @@ def predict_batch_with(batch: Any, column: TextColumn | None, predict: PredictTe
 
     Parameters
     ----------
-    batch : pandas.DataFrame, pyarrow.Table, pyarrow.RecordBatch, dict or iterator
+    batch : pandas.DataFrame, polars.DataFrame, pyarrow.Table, pyarrow.RecordBatch, dict or iterator
         Rows; a dict holds columns by name, as Ray's "numpy" batches do; an iterator yields batches, as Spark's
         mapInArrow does.
     column : str, list of str or None
@@ -53,6 +53,8 @@ def predict_batch_with(batch: Any, column: TextColumn | None, predict: PredictTe
         return _predict_frame(batch, column, predict, names)
     if isinstance(batch, (pa.Table, pa.RecordBatch)):
         return _predict_arrow(batch, column, predict, names)
+    if _is_of_polars(batch, "DataFrame"):
+        return _predict_polars(batch, column, predict, names)
     if isinstance(batch, dict):
         frame = pd.DataFrame({name: list(values) for name, values in batch.items()})
         predicted = _predict_frame(frame, column, predict, names)
@@ -63,7 +65,9 @@ def predict_batch_with(batch: Any, column: TextColumn | None, predict: PredictTe
             "confidence": predicted["confidence"].to_numpy(np.float64, na_value=np.nan),
             "confidence_level": predicted["confidence_level"].to_numpy(object, na_value=""),
         }
-    raise InputError(f"a batch is a pyarrow or pandas table or a dictionary of columns, got {type(batch).__name__}")
+    raise InputError(
+        f"a batch is a pyarrow, pandas or polars table or a dictionary of columns, got {type(batch).__name__}"
+    )
 
 
 def extend_schema(schema: Any) -> Any:
@@ -71,12 +75,12 @@ def extend_schema(schema: Any) -> Any:
 
     Parameters
     ----------
-    schema : pyarrow.Schema, pyspark.sql.types.StructType, pandas.DataFrame or dask.dataframe.DataFrame
-        The schema of the batches; a pandas table and a Dask table stand for their columns.
+    schema : pyarrow.Schema, pyspark.sql.types.StructType, polars.Schema, or table of pandas, Dask or polars
+        The schema of the batches; a table stands for its columns.
 
     Returns
     -------
-    pyarrow.Schema, pyspark.sql.types.StructType or pandas.DataFrame
+    pyarrow.Schema, pyspark.sql.types.StructType, polars.Schema or pandas.DataFrame
         A new schema, with the columns of `predict_batch_with` at its end; an empty pandas table for pandas
         and Dask.
 
@@ -100,7 +104,14 @@ def extend_schema(schema: Any) -> Any:
         kinds = (types.LongType(), types.StringType(), types.DoubleType(), types.StringType())
         fields = [types.StructField(name, kind) for name, kind in zip(CLUSTER_COLUMNS, kinds, strict=True)]
         return types.StructType([*schema.fields, *fields])
-    raise InputError(f"a schema is one of pyarrow or Spark, or a table of pandas or Dask, got {type(schema).__name__}")
+    if _is_of_polars(schema, "DataFrame", "LazyFrame", "Schema"):
+        polars = sys.modules["polars"]
+        fields = schema if isinstance(schema, polars.Schema) else schema.collect_schema()
+        check_reserved_columns(fields)
+        kinds = (polars.Int64, polars.String, polars.Float64, polars.String)
+        return polars.Schema({**fields, **dict(zip(CLUSTER_COLUMNS, kinds, strict=True))})
+    expected = "a schema is one of pyarrow, Spark or polars, or a table of pandas, Dask or polars"
+    raise InputError(f"{expected}, got {type(schema).__name__}")
 
 
 def _predict_frame(
@@ -125,6 +136,27 @@ def _predict_arrow(
     predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *predictions, cluster_names)
     columns = [*batch.columns, *(_to_arrow(predicted[new]) for new in CLUSTER_COLUMNS)]
     return type(batch).from_arrays(columns, schema=schema)
+
+
+def _predict_polars(batch: Any, column: TextColumn | None, predict: PredictTexts, cluster_names: Sequence[str]) -> Any:
+    """Add predictions to a table of polars; its own columns are not converted."""
+    schema = extend_schema(batch)
+    sample = batch.head(1000).to_pandas() if column is None else pd.DataFrame(columns=batch.columns)
+    name = _find_text_column(sample, column)
+    names = [name] if isinstance(name, str) else name
+    texts = extract_texts(pd.DataFrame({part: batch.get_column(part).to_list() for part in names}), name)
+    predictions = _predict_in_blocks(texts, predict)
+    predicted = add_predictions(pd.DataFrame(index=range(len(texts))), texts, *predictions, cluster_names)
+    polars = sys.modules["polars"]
+    return batch.with_columns(
+        polars.Series(new, polars.from_arrow(_to_arrow(predicted[new])), dtype=schema[new]) for new in CLUSTER_COLUMNS
+    )
+
+
+def _is_of_polars(value: Any, *types: str) -> bool:
+    """Return whether a value has one of these types of polars, which is imported by whoever has such a value."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(value, tuple(getattr(polars, name) for name in types))
 
 
 def _to_arrow(column: pd.Series[Any]) -> pa.Array:

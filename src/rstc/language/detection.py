@@ -29,6 +29,7 @@ MAX_TEXTS = 2000  # that decide on the languages of a file
 MAX_CHARACTERS = 300  # of a text that are read
 MIN_SHARE = 0.1  # of the texts that a language has, to count beside the most frequent one
 MIN_LISTED = 0.01  # of the texts that a language has, to be listed
+MAIN_SHARE = 0.1  # of the texts that a main language has
 
 OTHER_SCRIPT = 1e-6  # factor of the score of a language that is not written in the letters of a text
 
@@ -121,6 +122,15 @@ def measure_languages(texts: Sequence[str]) -> dict[str, float]:
     """
     step = max(-(-len(texts) // MAX_TEXTS), 1)
     return dict(_measure_sample(tuple(texts[::step])))
+
+
+def list_main_languages(shares: Mapping[str, float]) -> list[str]:
+    """Return the codes of the languages of at least a tenth of the texts, by the shares of `measure_languages`.
+
+    >>> list_main_languages({"en": 0.7, "de": 0.28, "fr": 0.02})
+    ['en', 'de']
+    """
+    return [code for code, share in shares.items() if share >= MAIN_SHARE]
 
 
 @lru_cache(maxsize=4)  # keywords, messages and the summary of a run ask for the same texts

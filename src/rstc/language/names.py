@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 from rstc.language.detection import DEFAULT_LANGUAGE
 
@@ -23,7 +25,17 @@ _NAMES = """
     tk:Turkmen tl:Tagalog tr:Turkish tt:Tatar ug:Uyghur uk:Ukrainian ur:Urdu uz:Uzbek vi:Vietnamese wuu:Chinese
     xh:Xhosa yi:Yiddish yo:Yoruba yue:Cantonese zh:Chinese zu:Zulu
 """
+_CODE = re.compile(r"[a-z]{2,3}")
 NAMES = dict(pair.split(":") for pair in _NAMES.split())
+
+
+def are_language_codes(codes: Any) -> bool:
+    """Return whether a value that was given, or read from a file, is a list of ISO 639 codes.
+
+    >>> are_language_codes(["en", "wuu"]), are_language_codes(["English"])
+    (True, False)
+    """
+    return isinstance(codes, list) and all(isinstance(code, str) and _CODE.fullmatch(code) for code in codes)
 
 
 def name_language(code: str) -> str:

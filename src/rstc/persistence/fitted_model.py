@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 from rstc.config import Config
 from rstc.io.columns import TextColumn, to_text_column
 from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.language.names import are_language_codes
 from rstc.numerics.fixed_blocks import map_blocks
 from rstc.numerics.hierarchy import Tree, build_tree, collapse_tree
 from rstc.pseudo_labels.cluster_count import ClusterCount, cluster_count_from_dict
@@ -73,6 +74,8 @@ class FittedModel:
         The seed; None if it was not an integer.
     encoder_reason : str or None
         Why the encoder was taken; None if it was named.
+    languages : list of str or None
+        The ISO 639 codes of the main languages of the fitted texts; None in folders that do not say.
     """
 
     network: Network
@@ -95,6 +98,7 @@ class FittedModel:
     names: list[str | None] | None = None
     descriptions: list[str | None] | None = None
     encoder_reason: str | None = None
+    languages: list[str] | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -234,6 +238,7 @@ class FittedModel:
             "names": self.names,
             **({"descriptions": self.descriptions} if self.descriptions else {}),
             **({"encoder_reason": self.encoder_reason} if self.encoder_reason else {}),
+            **({"languages": self.languages} if self.languages else {}),
         }
 
     @classmethod
@@ -267,6 +272,9 @@ class FittedModel:
         reason = facts.get("encoder_reason")
         if reason is not None and not isinstance(reason, str):
             raise ValueError("encoder_reason is a sentence")
+        languages = facts.get("languages")
+        if languages is not None and not are_language_codes(languages):
+            raise ValueError("languages are codes of two or three letters")
         return cls(
             network=network,
             config=config,
@@ -288,6 +296,7 @@ class FittedModel:
             names=names,
             descriptions=descriptions,
             encoder_reason=reason,
+            languages=languages,
         )
 
 

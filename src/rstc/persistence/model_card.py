@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 
 from rstc.persistence.fitted_model import FittedModel
+from rstc.representation.bundled_files import HUB_NAME
+from rstc.representation.encoder_choice import BUNDLED_NAME
+from rstc.representation.multilingual_files import MULTILINGUAL_NAME
+from rstc.runtime.hub import find_hub_name
 
 MAX_CLASS_LENGTH = 60  # characters of a class name
 MARKUP = frozenset("|\n\r[]<>`")  # characters that would end a table row or begin a link
 
-HEADER = """---
-library_name: rstc
-tags:
-- short-text-clustering
-- text-clustering
-- sentence-transformers
----
-"""
+TAGS = ("short-text-clustering", "text-clustering", "sentence-transformers")
+ENCODER_LICENSE = "apache-2.0"  # of the encoders that rstc brings, whose weights the model holds
 
 
-def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
+def render_card(model: FittedModel, versions: Mapping[str, str], license: str | None = None) -> str:
     """Render the card of a model as Markdown.
 
     Parameters
@@ -28,18 +27,20 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
         The model.
     versions : mapping
         Versions of Python and of the packages, by name.
+    license : str, optional
+        The model's license; by default that of its encoder, if rstc brought it.
 
     Returns
     -------
     str
     """
-    config = model.config.to_dict()
+    config, encoder = model.config.to_dict(), show_encoder(model.config.encoder) or BUNDLED_NAME
     shares = sorted(model.class_distribution.tolist(), reverse=True)
     rows = {
         "texts": f"{model.n_texts:,}, of which {model.n_trained:,} were trained on",
         "clusters": f"{model.n_clusters}, {_describe_n_clusters(model)}",
         "shares of the largest and the smallest cluster": f"{shares[0]:.1%}, {shares[-1]:.2%}",
-        "encoder": f"{model.config.encoder or 'all-MiniLM-L6-v2'}, {model.config.trainable_layers} layer(s) trained",
+        "encoder": f"{encoder}, {model.config.trainable_layers} layer(s) trained",
         "steps": f"{model.n_iter}{', converged' if model.converged else ''}",
         "preset, seed": f"{model.preset}, {model.random_state}",
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
@@ -56,7 +57,8 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
     outliers = "outliers get -1" if model.config.noise else "including texts that fit none"
     return "\n".join(
         [
-            HEADER,
+            render_metadata(model, license),
+            "",
             f"# {model.n_clusters} clusters of short texts",
             "",
             "A sentence encoder with a head that predicts the cluster of a short text, trained by rstc (robust short "
@@ -97,6 +99,51 @@ def render_card(model: FittedModel, versions: Mapping[str, str]) -> str:
             "",
         ]
     )
+
+
+def render_metadata(model: FittedModel, license: str | None = None) -> str:
+    """Render the metadata that the hub reads at the top of a card, as YAML.
+
+    Parameters
+    ----------
+    model : FittedModel
+        The model.
+    license : str, optional
+        The model's license; by default that of its encoder, if rstc brought it.
+    """
+    encoder = model.config.encoder
+    license = license or (ENCODER_LICENSE if encoder in (None, BUNDLED_NAME, MULTILINGUAL_NAME) else None)
+    base_model = find_base_model(encoder)
+    lines = ["library_name: rstc", "pipeline_tag: text-classification"]
+    if model.languages:
+        # In quotes: Norwegian's code would be the word for false.
+        lines += ["language:", *(f"- '{code}'" for code in model.languages)]
+    if license:
+        lines.append(f"license: {license}")
+    if base_model:
+        lines.append(f"base_model: {base_model}")
+    return "\n".join(["---", *lines, "tags:", *(f"- {tag}" for tag in TAGS), "---"])
+
+
+def find_base_model(encoder: str | None) -> str | None:
+    """Return the name on the hub of the model that the setting `encoder` means; None if it has none.
+
+    >>> find_base_model(None), find_base_model("intfloat/e5-small"), find_base_model("/srv/encoders/own")
+    ('sentence-transformers/all-MiniLM-L6-v2', 'intfloat/e5-small', None)
+    """
+    if encoder in (None, BUNDLED_NAME):
+        return HUB_NAME
+    name = find_hub_name(str(encoder))
+    return name if name and "/" in name else None  # other words name the type of an object
+
+
+def show_encoder(encoder: str | None) -> str | None:
+    """Return the setting `encoder` without the path of a folder, which says how a machine is laid out.
+
+    >>> show_encoder("/home/somebody/encoders/own"), show_encoder("intfloat/e5-small"), show_encoder(None)
+    ('own', 'intfloat/e5-small', None)
+    """
+    return encoder if encoder is None or find_hub_name(encoder) else PurePath(encoder).name
 
 
 def _describe_n_clusters(model: FittedModel) -> str:

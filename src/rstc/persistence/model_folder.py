@@ -58,8 +58,18 @@ ENCODER = "encoder"
 Part = TypeVar("Part")
 
 
-def save_model(folder: Path, model: FittedModel) -> None:
-    """Write a model to a new folder, or in place of a saved model; the folder appears complete or not at all."""
+def save_model(folder: Path, model: FittedModel, license: str | None = None) -> None:
+    """Write a model to a new folder, or in place of a saved model; the folder appears complete or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+    model : FittedModel
+        The model.
+    license : str, optional
+        The license that the card names; by default that of the encoder, if rstc brought it.
+    """
     if folder.exists() and not (folder.is_dir() and _is_replaceable(folder)):
         raise InputError(f"{folder} exists and is not a saved model; choose another folder")
     network, cluster_head = model.network, model.network.cluster_head
@@ -83,7 +93,7 @@ def save_model(folder: Path, model: FittedModel) -> None:
             "versions": versions,
             "facts": model.to_facts(),
         }
-        (new / CARD).write_text(render_card(model, versions), encoding="utf-8")
+        (new / CARD).write_text(render_card(model, versions, license), encoding="utf-8")
         write_description(new, {**content, "files": {name: sha256(new / name) for name in list_files(new)}})
         for name in list_files(new):  # safetensors lets only the owner read its files
             (new / name).chmod((new / DESCRIPTION).stat().st_mode)
@@ -145,6 +155,8 @@ def list_files(folder: Path) -> list[str]:
 def _check_files(folder: Path, description: ModelDescription) -> None:
     """Refuse a folder with a missing, altered or added file, or with a link out of it."""
     for name, expected in description.files.items():
+        if name == CARD:  # nothing opens it, and people complete it on the hub
+            continue
         path = folder / name
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise InputError(f"{folder / DESCRIPTION} names a file outside of its folder: {name}")

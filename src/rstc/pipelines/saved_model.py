@@ -72,14 +72,15 @@ class SavedModel:
         """Return a batch of rows with the columns `cluster`, `cluster_name`, `confidence` and `confidence_level`.
 
         It can be passed to `dataset.map_batches(model.predict_batch)` (Ray), `frame.mapInArrow(model.predict_batch,
-        model.batch_schema(frame.schema))` (Spark) and `frame.map_partitions(model.predict_batch,
-        meta=model.batch_schema(frame))` (Dask).
+        model.batch_schema(frame.schema))` (Spark), `frame.map_partitions(model.predict_batch,
+        meta=model.batch_schema(frame))` (Dask) and `frame.map_batches(model.predict_batch,
+        schema=model.batch_schema(frame))` (polars, lazy).
 
         Parameters
         ----------
         batch : table, record batch, dict or iterator
-            A pyarrow table or record batch, a pandas table, a dictionary of columns, or an iterator over these; the
-            result has the same type.
+            A pyarrow table or record batch, a table of pandas or polars, a dictionary of columns, or an iterator over
+            these; the result has the same type.
         """
         return predict_batch_with(batch, self.text_column, self._predict, self._names)
 
@@ -89,7 +90,7 @@ class SavedModel:
         Parameters
         ----------
         schema : schema or table
-            The schema of the batches: a `pyarrow.Schema`, Spark's `frame.schema`, or a table of pandas or Dask.
+            The schema of the batches: a `pyarrow.Schema`, Spark's `frame.schema`, or a table of pandas, Dask or polars.
 
         Returns
         -------
