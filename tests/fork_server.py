@@ -165,7 +165,7 @@ class ForkedProcess:
 
     def read(self, stream: str) -> str:
         """Return what the process has written to "stdout" or "stderr" so far."""
-        return self._streams[stream].read_text() if self._streams[stream].exists() else ""
+        return self._streams[stream].read_text(errors="replace") if self._streams[stream].exists() else ""
 
     def send_signal(self, number: int) -> None:
         """Send a signal to the process, if it has not ended."""
