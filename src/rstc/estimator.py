@@ -231,6 +231,8 @@ class RSTC(
         checkpoints = self._validate_checkpoints(checkpoints)
         config = self.config() if views is None else replace(self.config(), views=None)
         processes = current_process_group()
+        if not processes.is_single:
+            config = replace(config, row_order="given")  # no process has all texts to order
         if config.detail == FINE and not processes.is_single:
             raise InputError("detail='fine' needs a run in a single process")
         fit_input = validate_fit_input(

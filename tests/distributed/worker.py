@@ -156,7 +156,7 @@ def fit_models(folder: Path, processes: ProcessGroup) -> None:
 
 def fit_model(texts: list[str], settings: dict[str, Any]) -> dict[str, Any]:
     with count_gathered_rows() as gathered_rows:
-        # In the order of the input: each process sorts its own texts otherwise, and draws other batches.
+        # As runs of several processes, so that a single one draws the same batches.
         model = RSTC(row_order="given", **settings).fit(texts)
     return {
         "max_gathered": max(gathered_rows, default=0),

@@ -334,7 +334,7 @@ class Config:
     row_order: RowOrder = setting(
         "hash",
         "Order in which texts are processed: 'hash' (of the texts), so that shuffled rows give the same clusters, or "
-        "'given' (as in the input), as in the paper. Each process of a distributed run orders its own texts.",
+        "'given' (as in the input), as in the paper. Runs of several processes take 'given'.",
         group=_RESOURCES,
     )
     max_fit_texts: int = setting(
