@@ -32,7 +32,7 @@ from rstc.cli.commands import Json, add_command, find_path
 from rstc.cli.documents.base import Document, VersionDocument
 from rstc.cli.exit_codes import INTERNAL_ERROR, Interruption, Outcome, UsageError, classify_error
 from rstc.cli.json_output import JsonOutput, announce, capture_output, is_json_requested, record_warning
-from rstc.cli.messages import print_message
+from rstc.cli.messages import is_one_of_several, print_message
 from rstc.cli.settings_file import SETTINGS_FILE, nest_options, read_given
 from rstc.cli.terminal import CleanFormatter, CleanGroup, show_exception
 from rstc.errors import InputError, RstcWarning, describe_system_error, find_missing_torch
@@ -119,10 +119,10 @@ def run() -> None:
 
 def _run_with_json(arguments: list[str]) -> int:
     """Run a command and write its document, or that of its failure; return the exit code."""
-    is_single = os.environ.get("WORLD_SIZE", "1") == "1"  # processes that share a run agree on when they stop
     with capture_output() as output:
         try:
-            with StopHandler().listen() if is_single else nullcontext():
+            # Processes that share a run agree on when they stop.
+            with nullcontext() if is_one_of_several() else StopHandler().listen():
                 document = _invoke(arguments)
         except typer.Exit as end:
             if isinstance(end, Interruption):

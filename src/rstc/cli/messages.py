@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 MAX_MESSAGES = 3  # after the result of a command; `rstc info` prints all of them
 
 
+def is_one_of_several() -> bool:
+    """Tell whether torchrun started this process beside others, without importing torch."""
+    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    return "TORCHELASTIC_RUN_ID" in os.environ and rank.isdecimal() and size.isdecimal() and int(size) > 1
+
+
 def is_main_process() -> bool:
     """Tell whether this process has rank 0, as torchrun numbers the processes that it starts, or is on its own."""
-    rank, size = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
-    is_one_of_several = "TORCHELASTIC_RUN_ID" in os.environ and rank.isdecimal() and size.isdecimal()
-    return not is_one_of_several or int(rank) == 0
+    return not is_one_of_several() or int(os.environ["RANK"]) == 0
 
 
 def print_message(line: str) -> None:
