@@ -92,6 +92,7 @@ NOT_ON_THE_WALK = {
     "neighbours and colours on the page": ["results/neighbours.py", "report/colours.py"],
     "the model folder": [
         "persistence/fitted_model.py",
+        "persistence/model_files.py",
         "persistence/model_folder.py",
         "persistence/model_description.py",
         "persistence/model_card.py",

@@ -10,9 +10,16 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from rstc import RSTC
+from rstc import RSTC, InputError
+from rstc.persistence.model_description import read_description
+from rstc.pipelines.apply_edits import apply_edits, merge_to
+from rstc.pipelines.edit_session import EditSession
+from rstc.pipelines.update import update_run
+from rstc.results.run_models import find_model
 
 # Python runs it before anything else.
 HIDE_TORCH = """
@@ -138,9 +145,6 @@ def test_commands_that_need_torch_say_so_in_a_sentence_and_change_nothing(place:
     commands = [
         "cluster tickets.csv --clusters 4 --out another",
         "update run new.csv",
-        "merge run --to 2",
-        "detail run coarse",
-        "apply run",
         "export run --out also-exported",
         "predict run new.csv --out by-a-folder.csv",
     ]
@@ -151,6 +155,57 @@ def test_commands_that_need_torch_say_so_in_a_sentence_and_change_nothing(place:
         assert "Traceback" not in message
     assert {path: path.read_bytes() for path in (place.folder / "run").rglob("*") if path.is_file()} == before
     assert not (place.folder / "another").exists()
+
+
+def read_clusters(run: Path) -> pd.DataFrame:
+    return pd.read_csv(run / "clusters.csv")[["cluster", "cluster_name", "confidence"]]
+
+
+def test_corrections_without_torch_change_all_but_the_model_which_apply_changes_later(place: Place) -> None:
+    """The same corrections with torch give the same clusters, names and, up to rounding, confidence."""
+    run, expected = place.folder / "corrected", place.folder / "corrected-with-torch"
+    for folder in (run, expected):
+        shutil.copytree(place.folder / "run", folder)
+    moves: list[dict[str, Any]] = [
+        {"do": "move", "rows": [0, 1, 2], "into": 1},
+        {"do": "noise", "rows": [3]},
+        {"do": "rename", "cluster": 1, "name": "access"},
+    ]
+    for folder in (run, expected):
+        session = EditSession(folder)
+        for move in moves:
+            session.correct(move)
+    results = place.run_commands(["apply corrected", "merge corrected --to 2", "info corrected"])
+    assert [code for code, _ in results.values()] == [0, 0, 0], results
+    assert "note: torch is not installed, so the model was not changed" in results["apply"][1]
+    apply_edits(expected)
+    merge_to(expected, 2)
+
+    found, wanted = read_clusters(run), read_clusters(expected)
+    pd.testing.assert_frame_equal(found, wanted, rtol=0, atol=2e-3)
+    assert not found.equals(read_clusters(place.folder / "run"))
+    assert (run / "report.html").read_text().count("access")
+
+    with pytest.raises(InputError, match=r"`rstc apply .*` where torch is installed changes it"):
+        find_model(run)
+    code, message = place.run_commands(["predict corrected new.csv --out late.csv"])["predict"]
+    assert code == 2
+    assert "where torch is installed" in message
+
+    apply_edits(run)  # with torch
+    assert read_clusters(run).equals(wanted)
+    texts = pd.read_csv(run / "clusters.csv")["text"].tolist()
+    np.testing.assert_array_equal(
+        RSTC.load(find_model(run)).predict(texts), RSTC.load(find_model(expected)).predict(texts)
+    )
+
+
+def test_an_update_changes_the_model_first(place: Place) -> None:
+    run = place.folder / "updated"
+    shutil.copytree(place.folder / "run", run)
+    assert place.run_commands(["merge updated --to 3"])["merge"][0] == 0
+    update_run(run, str(place.folder / "new.csv"))
+    assert read_description(find_model(run)).n_clusters >= 3
 
 
 def test_the_failure_is_a_document_with_a_code(place: Place) -> None:

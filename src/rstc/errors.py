@@ -210,6 +210,22 @@ class ModelVersionWarning(RstcWarning):
         super().__init__(f"the model in {model} was made with {changes}; its predictions may differ slightly")
 
 
+class UncorrectedModelWarning(RstcWarning):
+    """Warns that corrections were made without torch, so that the model of a run does not know them.
+
+    Parameters
+    ----------
+    folder : str
+        The run folder.
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(
+            f"torch is not installed, so the model was not changed; `rstc apply {folder}` where it is installed makes "
+            "it predict the corrected clusters, and until then the run has no model to predict with"
+        )
+
+
 class RetryWarning(RstcWarning):
     """Warns that the loss was not finite, and training returned to a checkpoint with lower learning rates.
 
@@ -253,7 +269,7 @@ _ADVICE = {
 
 
 # What trains, and what opens a model folder, needs all of them; they are dependencies, but large ones.
-_TORCH_PACKAGES = ("torch", "transformers", "sentence_transformers")
+TORCH_PACKAGES = ("torch", "transformers", "sentence_transformers")
 
 
 def find_missing_torch(error: BaseException) -> MissingExtraError | None:
@@ -267,7 +283,7 @@ def find_missing_torch(error: BaseException) -> MissingExtraError | None:
         if isinstance(cause, InputError):
             return None
         package = str(getattr(cause, "name", "")).partition(".")[0].replace("-", "_")
-        if isinstance(cause, ModuleNotFoundError) and package in _TORCH_PACKAGES:
+        if isinstance(cause, ModuleNotFoundError) and package in TORCH_PACKAGES:
             name = package.replace("_", "-")
             needed = "pip install torch sentence-transformers"
             return MissingExtraError(f"{name} is not installed, and this needs it: {needed}")

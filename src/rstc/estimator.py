@@ -25,7 +25,8 @@ from rstc.numerics.hierarchy import Tree
 from rstc.params import RSTCParams, document_settings
 from rstc.persistence.fitted_model import FittedModel, refit_network
 from rstc.persistence.model_description import resolve_folder
-from rstc.persistence.model_folder import ENCODER, load_model, save_model
+from rstc.persistence.model_files import ENCODER
+from rstc.persistence.model_folder import load_model, save_model
 from rstc.persistence.refit import replace_clusters
 from rstc.pseudo_labels.cluster_count import FINE
 from rstc.pseudo_labels.confidence_model import assess_confidence

@@ -258,7 +258,7 @@ def test_a_defect_is_a_document_with_a_traceback_on_standard_error(
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("something broke")
 
-    monkeypatch.setattr("rstc.results.run_folder.find_model", fail)
+    monkeypatch.setattr("rstc.results.run_models.find_model", fail)
     monkeypatch.setattr("sys.argv", ["rstc", "info", str(run_folder), "--json"])
     with pytest.raises(SystemExit) as ended:
         main()

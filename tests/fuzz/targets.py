@@ -15,7 +15,7 @@ from rstc.estimator import RSTC
 from rstc.io.atomic import compute_checksum, sha256
 from rstc.io.columns import extract_texts, find_text_column
 from rstc.io.formats import SUFFIXES, read_table
-from rstc.persistence.model_folder import list_files
+from rstc.persistence.model_files import list_files
 
 FIRST_FORMATS = ["csv", "tsv", "jsonl", "parquet", "txt", "json", "xlsx", "csv.gz"]  # by the first byte of the corpus
 FORMATS = FIRST_FORMATS + [format for format in SUFFIXES if format not in FIRST_FORMATS]

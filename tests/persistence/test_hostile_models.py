@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from rstc import RSTC, ForeignSettingWarning, InputError, ModelVersionWarning
 from rstc.io.atomic import compute_checksum, sha256
-from rstc.persistence.model_folder import list_files
+from rstc.persistence.model_files import list_files
 from rstc.representation.loading import load_encoder
 
 pytestmark = [pytest.mark.chaos("models from elsewhere"), pytest.mark.usefixtures("socket_disabled")]

@@ -18,7 +18,7 @@ from onnx import TensorProto, helper, numpy_helper
 from rstc import RSTC, InputError
 from rstc.io.atomic import compute_checksum, sha256
 from rstc.persistence import onnx_model
-from rstc.persistence.model_folder import list_files
+from rstc.persistence.model_files import list_files
 from rstc.persistence.onnx_checks import check_graph
 from rstc.persistence.onnx_model import OnnxModel
 from rstc.representation.tokenizer_checks import check_tokenizer

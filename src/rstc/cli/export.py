@@ -28,7 +28,7 @@ def export(
     with show_progress(folder) as listener:
         from rstc.persistence.model_description import read_description, resolve_folder
         from rstc.persistence.onnx_model import check_export_target
-        from rstc.results.run_folder import find_model
+        from rstc.results.run_models import find_model
         from rstc.runtime.optional import import_optional
 
         model_folder = resolve_folder(find_model(folder))

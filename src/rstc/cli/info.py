@@ -39,9 +39,11 @@ def info(
     from rstc.cli.display import output, print_clusters
     from rstc.persistence.model_description import read_description
     from rstc.representation.encoder_choice import BUNDLED_TITLE
-    from rstc.results.run_folder import SUMMARY, find_model
+    from rstc.results.run_folder import SUMMARY
+    from rstc.results.run_models import find_model, find_original_model, lacks_corrected_model
 
-    description = read_description(find_model(folder))
+    is_uncorrected = lacks_corrected_model(folder)
+    description = read_description(find_original_model(folder) if is_uncorrected else find_model(folder))
     facts, config = description.facts, description.config
     converged = ", converged" if facts["settled"] else ""
     seed = "not recorded" if facts["random_state"] is None else facts["random_state"]
@@ -55,6 +57,8 @@ def info(
     if show_all:
         lines["settings"] = ", ".join(f"{name}={value}" for name, value in config.items() if name != "encoder")
         lines["versions"] = ", ".join(f"{name} {value}" for name, value in description.versions.items())
+    if is_uncorrected:
+        lines["model"] = f"does not know the corrections: `rstc apply {folder}` where torch is installed changes it"
     clusters: list[ClusterEntry] = []
     summary, run, n_edits = None, None, 0
     if (folder / SUMMARY).is_file():

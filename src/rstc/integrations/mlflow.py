@@ -23,7 +23,7 @@ from rstc.io.columns import CLUSTER_COLUMNS, TextColumn, find_text_columns, to_t
 from rstc.persistence.model_description import COMPUTING_PACKAGES, resolve_folder
 from rstc.persistence.onnx_model import OnnxModel, is_exported
 from rstc.pipelines.saved_model import identify_model, load_any_model
-from rstc.results.run_folder import find_model
+from rstc.results.run_models import find_model
 from rstc.runtime.optional import import_optional
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from rstc.errors import InputError, describe_system_error, first_line
 from rstc.language.names import are_language_codes
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_card import show_encoder
-from rstc.persistence.model_folder import list_files, save_model
+from rstc.persistence.model_files import list_files
+from rstc.persistence.model_folder import save_model
 from rstc.runtime import hub
 
 logger = logging.getLogger(__name__)

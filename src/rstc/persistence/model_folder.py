@@ -14,10 +14,8 @@ library opens it: it can be refused, but it cannot run code or read files outsid
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -28,7 +26,7 @@ from safetensors.torch import load_file, save_file
 from rstc.config import Config
 from rstc.errors import ForeignSettingWarning, InputError
 from rstc.io.atomic import lock_output, replace_folder, sha256
-from rstc.io.plain_folder import is_inside_folder
+from rstc.persistence.confidence_file import CONFIDENCE, read_confidence
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.model_card import render_card
 from rstc.persistence.model_description import (
@@ -39,7 +37,14 @@ from rstc.persistence.model_description import (
     warn_other_versions,
     write_description,
 )
-from rstc.pseudo_labels.confidence_model import ConfidenceModel
+from rstc.persistence.model_files import (
+    CARD,
+    ENCODER,
+    HEADS,
+    OUTLIER_DETECTOR,
+    check_files,
+    list_files,
+)
 from rstc.pseudo_labels.outliers import OutlierDetector
 from rstc.representation.heads import CentroidHead, ClusterHead, ClusteringNetwork, GroupedHead, ProjectingNetwork
 from rstc.representation.loading import load_encoder
@@ -48,14 +53,6 @@ from rstc.representation.view_specs import parse_view_specs
 from rstc.representation.weight_checks import check_finite
 from rstc.runtime.device import choose_device, choose_precision
 from rstc.runtime.environment import package_versions
-
-CARD = "README.md"
-HEADS = "heads.safetensors"
-OUTLIER_DETECTOR = "strangers.safetensors"
-CONFIDENCE = "confidence.safetensors"
-ENCODER = "encoder"
-
-Part = TypeVar("Part")
 
 
 def save_model(folder: Path, model: FittedModel, license: str | None = None) -> None:
@@ -110,7 +107,7 @@ def load_model(folder: Path, device: str = "auto") -> FittedModel:
         Where the model computes, which may be another device than it was trained on.
     """
     description = read_description(folder)
-    _check_files(folder, description)
+    check_files(folder, description)
     warn_other_versions(folder, description)
     config = replace(Config(**description.config), device=device, cache_folder=None)
     config = _drop_named_models(folder, config)
@@ -126,11 +123,9 @@ def load_model(folder: Path, device: str = "auto") -> FittedModel:
     head = _build_head(description, encoder.dim, config)
     network = Network(encoder, head, ProjectingNetwork(encoder.dim, config.projection_dim))
     _load_heads(folder / HEADS, network, str(torch_device))
-    files, dim, n_clusters = description.files, encoder.dim, description.n_clusters
-    detector = _load_part(folder, OUTLIER_DETECTOR, files, lambda arrays: OutlierDetector.from_arrays(arrays, dim))
-    confidence = _load_part(
-        folder, CONFIDENCE, files, lambda arrays: ConfidenceModel.from_arrays(arrays, dim, n_clusters)
-    )
+    files, n_clusters = description.files, description.n_clusters
+    detector = _load_outlier_detector(folder, encoder.dim) if OUTLIER_DETECTOR in files else None
+    confidence = read_confidence(folder, encoder.dim, n_clusters) if CONFIDENCE in files else None
     try:
         return FittedModel.from_facts(description.facts, network.eval(), config, detector, confidence)
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
@@ -145,35 +140,6 @@ def _drop_named_models(folder: Path, config: Config) -> Config:
         return config
     warnings.warn(ForeignSettingWarning(folder.name, f"views={config.views}", str(default)), stacklevel=3)
     return replace(config, views=default)
-
-
-def list_files(folder: Path) -> list[str]:
-    """Return the relative paths of all files in a folder, sorted."""
-    return sorted(str(path.relative_to(folder).as_posix()) for path in folder.rglob("*") if path.is_file())
-
-
-def _check_files(folder: Path, description: ModelDescription) -> None:
-    """Refuse a folder with a missing, altered or added file, or with a link out of it."""
-    for name, expected in description.files.items():
-        if name == CARD:  # nothing opens it, and people complete it on the hub
-            continue
-        path = folder / name
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise InputError(f"{folder / DESCRIPTION} names a file outside of its folder: {name}")
-        if not path.is_file():
-            raise InputError(f"the model in {folder} is incomplete: {name} is missing")
-        if not is_inside_folder(path, folder):
-            raise InputError(f"the model in {folder} holds a link that leads out of it: {name}")
-        if sha256(path) != expected:
-            raise InputError(f"the model in {folder} was altered: {name} is not the file that was saved")
-    if HEADS not in description.files:
-        raise InputError(f"the model in {folder} is incomplete: {HEADS} is missing")
-    # The libraries that read the encoder open any file they find there; no library opens what a hub adds elsewhere.
-    unlisted = {name for name in list_files(folder) if name.startswith(f"{ENCODER}/")} - set(description.files)
-    if unlisted or not is_inside_folder(folder / ENCODER, folder):
-        raise InputError(
-            f"the model in {folder} holds a file that was not saved with it: {min(unlisted, default=ENCODER)}"
-        )
 
 
 def _check_head_size(folder: Path, description: ModelDescription, dim: int, config: Config) -> None:
@@ -213,16 +179,12 @@ def _load_heads(path: Path, network: Network, device: str) -> None:
         raise InputError(f"the heads in {path} do not fit the model: a group is not among 0 to {head.n_clusters - 1}")
 
 
-def _load_part(
-    folder: Path, name: str, files: Mapping[str, str], restore: Callable[[dict[str, Any]], Part]
-) -> Part | None:
-    """Restore an optional part of the model from the arrays of its file, if the folder holds one."""
-    if name not in files:
-        return None
+def _load_outlier_detector(folder: Path, dim: int) -> OutlierDetector:
+    """Restore the outlier detector from the arrays of its file."""
     try:
-        return restore(load_arrays(folder / name))
+        return OutlierDetector.from_arrays(load_arrays(folder / OUTLIER_DETECTOR), dim)
     except (SafetensorError, InputError) as problem:
-        raise InputError(f"{folder / name} does not fit the model: {problem}") from problem
+        raise InputError(f"{folder / OUTLIER_DETECTOR} does not fit the model: {problem}") from problem
 
 
 def _is_replaceable(folder: Path) -> bool:

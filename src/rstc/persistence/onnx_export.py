@@ -15,9 +15,9 @@ from torch.nn import functional as F
 
 from rstc.errors import InputError, find_system_error
 from rstc.io.atomic import lock_output, replace_folder, sha256
+from rstc.persistence.confidence_file import CONFIDENCE
 from rstc.persistence.fitted_model import FittedModel
 from rstc.persistence.onnx_model import (
-    CONFIDENCE,
     DESCRIPTION,
     FORMAT_VERSION,
     MODEL,

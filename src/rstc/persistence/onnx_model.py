@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from rstc.io.atomic import check_writable, read_json, sha256
 from rstc.io.columns import TextColumn, to_text_column, to_text_list
 from rstc.io.plain_folder import check_plain_folder
 from rstc.io.predictions import NO_CLUSTER, Assignment
+from rstc.persistence.confidence_file import CONFIDENCE, read_confidence
 from rstc.persistence.onnx_checks import check_graph
 from rstc.representation.padding import pad_ids, prepare_text, split_by_length
 from rstc.representation.tokenizer_checks import check_tokenizer
@@ -34,10 +35,7 @@ from rstc.runtime.memory import free_memory
 from rstc.runtime.optional import import_optional
 from rstc.validation.texts import NonEmptyTexts
 
-if TYPE_CHECKING:
-    from rstc.pseudo_labels.confidence_model import ConfidenceModel
-
-MODEL, TOKENIZER, DESCRIPTION, CONFIDENCE = "model.onnx", "tokenizer.json", "onnx.json", "confidence.safetensors"
+MODEL, TOKENIZER, DESCRIPTION = "model.onnx", "tokenizer.json", "onnx.json"
 FORMAT_VERSION = 1
 PROMPT_VERSION = 2  # of folders with a prompt, which earlier versions would not put in front of the texts
 MAX_PROMPT_CHARS = 1000
@@ -143,7 +141,7 @@ class OnnxModel:
             raise InputError(f"the outputs of {folder / MODEL} are not those that {DESCRIPTION} describes")
         self._try_one_text(onnxruntime, folder)
         has_confidence = CONFIDENCE in description.files
-        self._confidence_model = _load_confidence(folder, description) if has_confidence else None
+        self._confidence_model = read_confidence(folder, self._dim, self.n_clusters_) if has_confidence else None
 
     def _try_one_text(self, onnxruntime: Any, folder: Path) -> None:
         """Run one short text, and refuse a graph that takes much longer for it than any encoder."""
@@ -265,19 +263,6 @@ def read_description(folder: Path) -> OnnxDescription:
             raise InputError(f"{folder / name} is missing or was changed since it was exported")
     entries: dict[str, Any] = {field.name: content.get(field.name) for field in fields(OnnxDescription)}
     return OnnxDescription(**entries)
-
-
-def _load_confidence(folder: Path, description: OnnxDescription) -> ConfidenceModel:
-    """Read the confidence model of an exported model."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    from rstc.pseudo_labels.confidence_model import ConfidenceModel
-
-    try:
-        return ConfidenceModel.from_arrays(load_file(folder / CONFIDENCE), description.dim, description.n_clusters)
-    except (SafetensorError, InputError) as problem:
-        raise InputError(f"{folder / CONFIDENCE} does not fit the model: {problem}") from problem
 
 
 def _is_count(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,15 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from rstc.errors import InputError
+from rstc.errors import InputError, UncorrectedModelWarning
 from rstc.io.atomic import check_writable, replace_folder
 from rstc.io.columns import add_cluster_columns
 from rstc.io.predictions import NO_CLUSTER
-from rstc.persistence.model_description import read_description
+from rstc.persistence.confidence_file import CONFIDENCE, read_confidence
+from rstc.persistence.model_description import ModelDescription, read_description
+from rstc.persistence.model_files import check_files
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit
 from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, hold_run_lock, read_rows, write_clusters
+from rstc.results.run_models import find_original_model
+from rstc.runtime.optional import is_torch_installed
 from rstc.runtime.progress import Listener, Progress
 
 if TYPE_CHECKING:
@@ -36,7 +41,8 @@ def apply_edits(folder: Path, listener: Listener | None = None) -> CorrectedRun:
     """Write a run's corrected clusters, and change its model so that it predicts them; all of it or nothing.
 
     A corrected text keeps its cluster, even if the model predicts another one. The log of corrections and the original
-    model are kept, so that applied corrections can still be undone and applied again.
+    model are kept, so that applied corrections can still be undone and applied again. Without torch the model cannot be
+    changed: the run is then without one until corrections are applied with torch.
 
     Parameters
     ----------
@@ -95,10 +101,9 @@ def merge_to(folder: Path, n_clusters: int, listener: Listener | None = None) ->
         raise InputError(
             f"n_clusters={n_clusters} must be between 1 and {n_found - 1}, as there are {n_found} clusters"
         )
-    embeddings = files.embeddings
-    from rstc.pipelines.correct_model import find_merges  # torch, not before the request is known to be valid
+    from rstc.results.merges import find_merges  # imports scikit-learn
 
-    for edit in find_merges(files.run, embeddings, n_clusters):
+    for edit in find_merges(files.run, files.unit_embeddings, n_clusters):
         files.run.correct(edit)
     files.write()
     return files.run
@@ -140,6 +145,7 @@ class _RunFiles:
     folder: Path
     run: CorrectedRun
     model_folder: Path
+    description: ModelDescription
     rows: pd.DataFrame
     progress: Progress
 
@@ -148,9 +154,10 @@ class _RunFiles:
         run = CorrectedRun.read(folder)
         run.check_complete()
         check_writable(folder)
-        model_folder = folder / ORIGINAL_MODEL if (folder / ORIGINAL_MODEL).is_dir() else folder / MODEL
-        read_description(model_folder)  # raises if it holds no model
-        return cls(folder, run, model_folder, read_rows(folder, run.summary.input, run.points), progress)
+        model_folder = find_original_model(folder)
+        description = read_description(model_folder)  # raises if it holds no model
+        rows = read_rows(folder, run.summary.input, run.points)
+        return cls(folder, run, model_folder, description, rows, progress)
 
     @cached_property
     def model(self) -> FittedModel:
@@ -168,41 +175,90 @@ class _RunFiles:
             encoder = self.model.network.encoder
             return encoder.embed(encoder.tokenize(self.run.points.texts), self.progress.advance)
 
+    @property
+    def unit_embeddings(self) -> NDArray[np.float32]:
+        """The embeddings of the texts at unit length, (N, D): those of the run, else, for early runs, the model's."""
+        if self.run.embeddings is not None:
+            return self.run.embeddings.astype(np.float32)
+        from sklearn.preprocessing import normalize
+
+        return np.asarray(normalize(self.embeddings.numpy()), dtype=np.float32)
+
     def write(self) -> None:
-        """Write clusters, model, page and log with the corrections in them, all of it or nothing."""
-        from rstc.persistence.model_folder import save_model
+        """Write clusters, model, page and log with the corrections in them, all of it or nothing.
 
-        run, folder, model, confidence = self.run, self.folder, self.model, self.run.points.confidence
-        if not run.changed.any():  # renames at most: there is nothing to learn
-            numbers, sentences = range(model.n_clusters), run.state.descriptions
-            model = replace(
-                model,
-                names=[run.state.names.get(cluster) for cluster in numbers],
-                descriptions=[sentences.get(cluster) for cluster in numbers] if sentences else model.descriptions,
-            )
-        else:
-            from rstc.pipelines.correct_model import correct_model
-            from rstc.pseudo_labels.confidence_model import assess_confidence
-
-            E = self.embeddings
-            with self.progress.stage("fit head"):
-                model = correct_model(model, E, run)
-                P = model.network.predict_embeddings(E).log_p.exp().numpy()
-                changed = np.flatnonzero(run.changed)  # the other texts keep the confidence in their cluster
-                texts = [run.points.texts[row] for row in changed]
-                confidence = confidence.copy()
-                confidence[changed] = assess_confidence(
-                    model.confidence_model, P[changed], E.numpy()[changed], texts, run.clusters[changed]
-                )
+        Without torch, the model is left out; `find_model` says so to whoever asks for it.
+        """
+        run, folder = self.run, self.folder
+        corrected = self._correct() if is_torch_installed() else None
+        confidence = corrected.confidence if corrected else self._assess_without_torch()
         with self.progress.stage("write"), replace_folder(folder) as new:
             shutil.copytree(folder, new, copy_function=_link_or_copy, dirs_exist_ok=True)
             if self.model_folder == folder / MODEL:
                 shutil.copytree(self.model_folder, new / ORIGINAL_MODEL, copy_function=_link_or_copy)
             run.save(new)
-            save_model(new / MODEL, model)
+            if corrected:
+                from rstc.persistence.model_folder import save_model
+
+                save_model(new / MODEL, corrected.model)
+            elif (new / MODEL).exists():
+                shutil.rmtree(new / MODEL)
             rows = _add_corrected_clusters(self.rows, run, confidence)
             write_clusters(new, [rows], run.summary.input.format, run.summary.input.guard_formulas)
             write_page(new, run)
+        if not corrected:
+            warnings.warn(UncorrectedModelWarning(str(folder)), stacklevel=3)
+
+    def _correct(self) -> _Corrected:
+        """Return a model that predicts the corrected clusters, and the confidence of all texts in theirs."""
+        run, model, confidence = self.run, self.model, self.run.points.confidence
+        if not run.changed.any():  # renames at most: there is nothing to learn
+            numbers, sentences = range(model.n_clusters), run.state.descriptions
+            renamed = replace(
+                model,
+                names=[run.state.names.get(cluster) for cluster in numbers],
+                descriptions=[sentences.get(cluster) for cluster in numbers] if sentences else model.descriptions,
+            )
+            return _Corrected(renamed, confidence)
+        from rstc.pipelines.correct_model import correct_model
+        from rstc.pseudo_labels.confidence_model import assess_confidence
+
+        E = self.embeddings
+        with self.progress.stage("fit head"):
+            model = correct_model(model, E, run)
+            P = model.network.predict_embeddings(E).log_p.exp().numpy()
+            changed = np.flatnonzero(run.changed)  # the other texts keep the confidence in their cluster
+            texts = [run.points.texts[row] for row in changed]
+            confidence = confidence.copy()
+            confidence[changed] = assess_confidence(
+                model.confidence_model, P[changed], E.numpy()[changed], texts, run.clusters[changed]
+            )
+        return _Corrected(model, confidence)
+
+    def _assess_without_torch(self) -> NDArray[np.float32]:
+        """Return the confidence of all texts in their corrected clusters, by the stored embeddings."""
+        run, confidence = self.run, self.run.points.confidence
+        if not run.changed.any():
+            return confidence
+        if run.embeddings is None or CONFIDENCE not in self.description.files:
+            return self._correct().confidence  # only the model can tell, and opening it says what is missing
+        check_files(self.model_folder, self.description)
+        U = self.unit_embeddings
+        model = read_confidence(self.model_folder, U.shape[1], self.description.n_clusters)
+        clustered, changed = run.clusters != NO_CLUSTER, np.flatnonzero(run.changed)
+        model = model.refit_clusters(U[clustered], run.clusters[clustered])
+        texts = [run.points.texts[row] for row in changed]
+        confidence = confidence.copy()
+        confidence[changed] = model.assess(U[changed], texts, run.clusters[changed])
+        return confidence
+
+
+@dataclass(frozen=True, eq=False)
+class _Corrected:
+    """A model that predicts the corrected clusters, and the confidence (N,) of the run's texts in them."""
+
+    model: FittedModel
+    confidence: NDArray[np.float32]
 
 
 def _add_corrected_clusters(table: pd.DataFrame, run: CorrectedRun, confidence: NDArray[np.float32]) -> pd.DataFrame:

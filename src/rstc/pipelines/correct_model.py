@@ -1,4 +1,4 @@
-"""The merges that reduce a run's clusters to a number, and a model that predicts a run's corrected clusters."""
+"""A model that predicts a run's corrected clusters."""
 
 from __future__ import annotations
 
@@ -6,38 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 from torch import Tensor
 
 from rstc.io.predictions import NO_CLUSTER
-from rstc.numerics.hierarchy import build_tree, cut_tree
 from rstc.persistence.fitted_model import FittedModel, merge_network_clusters, refit_network
 from rstc.persistence.refit import replace_clusters
 from rstc.representation.network import Network
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.edits import ClusterState, Edit, common_label
-
-
-def find_merges(run: CorrectedRun, E: Tensor, n_clusters: int) -> list[Edit]:
-    """Return the corrections that merge a run to `n_clusters` clusters, by the embeddings (N, D) of its texts."""
-    rows = np.flatnonzero(run.clusters != NO_CLUSTER)
-    clusters, labels, sizes = np.unique(run.clusters[rows], return_inverse=True, return_counts=True)
-    U = np.asarray(normalize(E.numpy()[rows]), dtype=np.float32)
-    groups = cut_tree(build_tree(U, labels, len(clusters)), n_clusters)
-    edits: list[Edit] = []
-    corrected, renamed = run.clusters.copy(), []
-    for group in range(n_clusters):
-        parts = np.flatnonzero(groups == group)
-        parts = parts[np.argsort(-sizes[parts], kind="stable")]
-        into, *others = (int(cluster) for cluster in clusters[parts])
-        corrected[np.isin(corrected, others)] = into
-        edits += [{"do": "merge", "cluster": cluster, "into": into, "name": None} for cluster in others]
-        if others and not run.has_given_name(into):
-            renamed.append(into)
-    for into, name in zip(renamed, run.suggest_names(corrected, renamed), strict=True):
-        last = max(i for i, edit in enumerate(edits) if edit["into"] == into)
-        edits[last] = {**edits[last], "name": name}
-    return edits
+from rstc.results.edits import ClusterState, common_label
 
 
 def correct_model(model: FittedModel, E: Tensor, run: CorrectedRun) -> FittedModel:

@@ -21,7 +21,8 @@ from rstc.results.comparisons import repeat_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit, read_log
 from rstc.results.proposals import read_proposals, select_proposals
-from rstc.results.run_folder import CLUSTERS, MODEL, ORIGINAL_MODEL, SECONDS_TO_WAIT, identify_texts, lock_run
+from rstc.results.run_folder import CLUSTERS, ORIGINAL_MODEL, SECONDS_TO_WAIT, identify_texts, lock_run
+from rstc.results.run_models import find_model, lacks_corrected_model
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
@@ -222,7 +223,11 @@ class EditSession:
             n_edits, n_clusters = len(run.log.edits), len(np.unique(run.clusters[run.clusters >= 0]))
             file = CLUSTERS + SUFFIXES[run.summary.input.format]
             edits = f"{n_edits} correction{'' if n_edits == 1 else 's'} applied"
-            message = f"{edits}: {file}, the model and report.html have {n_clusters} clusters"
+            if lacks_corrected_model(self.folder):
+                written = f"{file} and report.html, but not the model, which needs torch,"
+            else:
+                written = f"{file}, the model and report.html"
+            message = f"{edits}: {written} have {n_clusters} clusters"
             self.apply_progress = ApplyProgress("done", message=message)
 
     def _load(self) -> None:
@@ -270,5 +275,5 @@ class EditSession:
         from rstc.estimator import RSTC
 
         if self._model is None:
-            self._model = RSTC.load(self.folder / MODEL)
+            self._model = RSTC.load(find_model(self.folder))
         return self._model

@@ -16,7 +16,7 @@ from rstc.persistence import model_description, onnx_model
 from rstc.persistence.model_description import resolve_folder
 from rstc.persistence.onnx_model import OnnxModel, is_exported
 from rstc.results.naming import are_names, fill_names
-from rstc.results.run_folder import find_model
+from rstc.results.run_models import find_model
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC

@@ -33,6 +33,7 @@ from rstc.results.corrected_run import CorrectedRun
 from rstc.results.earlier_edits import EARLIER_EDITS, read_earlier_edits, write_earlier_edits
 from rstc.results.proposals import OPEN, Proposal, keep_unmatched, move_rows, write_proposals
 from rstc.results.run_folder import MODEL, NAME_ANSWERS, Points, hold_run_lock, is_unfinished, read_rows
+from rstc.results.run_models import find_original_model, lacks_corrected_model
 from rstc.results.summary import ClusterOverlap, Summary, UpdateEntry, UpdateSummary
 from rstc.runtime.distributed import SINGLE_PROCESS
 from rstc.runtime.progress import Listener, Progress
@@ -108,7 +109,7 @@ def update_run(
         if comparisons is not None:
             check_request(table.drop(columns=list_text_columns(before.text_column)), comparisons)
     old_texts, new_texts = (extract_texts(rows, before.text_column) for rows in (old, new))
-    validate_new_texts(new_texts, read_description(folder / MODEL).config.get("class_contrast", True))
+    validate_new_texts(new_texts, read_description(find_original_model(folder)).config.get("class_contrast", True))
     run_input = RunInput(
         before.file,
         before.format,
@@ -122,7 +123,7 @@ def update_run(
         sheet=before.sheet,
     )
     edits = run.log.edits
-    if edits:
+    if edits or lacks_corrected_model(folder):
         run = apply_edits(folder, listener)  # the model then predicts the corrected clusters
     rows, clusters = run.points.rows, run.clusters
     earlier = read_earlier_edits(folder)

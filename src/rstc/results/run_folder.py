@@ -6,7 +6,7 @@ summary.json        input, clusters and settings (`rstc.results.summary.Summary`
 points.parquet      each text with its cluster as the run found it, its place on the map, its nearest texts (`Points`)
 embeddings.npy      the embeddings of these texts in half precision, which a cluster is split by without the model
 report.html         the result as a page
-model/              the trained model
+model/              the trained model; missing from corrections without torch until they are applied with it
 edits.json          corrections, if there are any (`rstc.results.edits.EditLog`)
 edits-earlier.json  corrections before the last update (`rstc.results.earlier_edits.EarlierEdits`)
 proposals.json      new clusters that an update proposes (`rstc.results.proposals.Proposal`)
@@ -477,11 +477,3 @@ def read_summary(folder: Path) -> Summary:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(f"{path} is not the summary of a run ({first_line(error)})") from error
     return summary
-
-
-def find_model(folder: Path) -> Path:
-    """Return the model folder of a run folder, or the folder itself if it is a model folder; restore it if needed."""
-    if not (folder / MODEL).is_dir() and (folder / DESCRIPTION).is_file():
-        return folder  # its files are checked when it is opened
-    recover_run(folder)
-    return folder / MODEL if (folder / MODEL).is_dir() else folder

@@ -1,11 +1,12 @@
-"""Import of optional dependencies, which an extra of rstc installs."""
+"""Import of optional dependencies, which an extra of rstc installs, and of torch where it was left out."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from rstc.errors import MissingExtraError, find_system_error
+from rstc.errors import TORCH_PACKAGES, MissingExtraError, find_system_error
 
 
 def import_optional(module: str, extra: str) -> Any:
@@ -38,3 +39,11 @@ def import_optional(module: str, extra: str) -> Any:
         raise MissingExtraError(
             f"{package} is not installed: pip install 'rstc[{extra}]' (in a checkout: -e '.[{extra}]')"
         ) from error
+
+
+def is_torch_installed() -> bool:
+    """Return whether torch and the libraries that open a model with it are installed, without importing them."""
+    try:
+        return all(find_spec(package) is not None for package in TORCH_PACKAGES)
+    except ModuleNotFoundError:
+        return False

@@ -15,7 +15,7 @@ from rstc.io.columns import name_of_cluster
 from rstc.io.predictions import NO_CLUSTER, level_of
 from rstc.persistence.onnx_model import is_exported
 from rstc.pipelines.saved_model import identify_model, load_any_model
-from rstc.results.run_folder import find_model
+from rstc.results.run_models import find_model
 
 if TYPE_CHECKING:
     from rstc.estimator import RSTC
