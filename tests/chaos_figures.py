@@ -39,8 +39,10 @@ class Figures:
             return
         outcome = "skipped" if report.skipped else "held" if report.passed else "failed"
         self.counts.setdefault(marker.args[0], Counter())[outcome] += 1
+        self.write()  # after every test: the suite is long, and a stop must not lose what was counted
 
-    def pytest_sessionfinish(self) -> None:
+    def write(self) -> None:
+        """Write the numbers so far, if a file was asked for."""
         if self.path is None:
             return
         from rstc.runtime.environment import package_versions
