@@ -36,15 +36,20 @@ print(json.dumps(results))
 
 # Runs one command until it imports torch; standard error then tells what was printed before.
 UNTIL_TORCH = """
-import importlib.abc, os, sys
+import importlib.abc, importlib.machinery, os, sys
 
 
-class StopAtTorch(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name == "torch":
-            sys.stderr.write("torch is imported\\n")
-            sys.stderr.flush()
-            os._exit(0)
+class StopAtTorch(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):  # whether torch is installed may be asked before
+        return importlib.machinery.ModuleSpec(name, self) if name == "torch" else None
+
+    def create_module(self, spec):
+        sys.stderr.write("torch is imported\\n")
+        sys.stderr.flush()
+        os._exit(0)
+
+    def exec_module(self, module):
+        raise AssertionError("not reached")
 
 
 sys.meta_path.insert(0, StopAtTorch())
