@@ -340,6 +340,9 @@ def process_group_session() -> Iterator[ProcessGroup]:
         if any(message in str(error) for message in _CONNECTION_ERRORS):
             _raise_process_lost()
         raise
+    # Gloo's threads release what was sent last, for which they need the interpreter: a process that ends at that moment
+    # is aborted. So all wait for the first one, which has most to do at the end.
+    dist.barrier()
     dist.destroy_process_group()
 
 
