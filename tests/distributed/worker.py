@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -20,6 +21,7 @@ from scipy.sparse import issparse
 from rstc import RSTC, saot
 from rstc.numerics import nearest
 from rstc.pseudo_labels import centring, initialization, kmeans
+from rstc.pseudo_labels import features as features_module
 from rstc.pseudo_labels.features import TextFeatures, build_word_features
 from rstc.pseudo_labels.initialization import LabelSearch, find_initial_labels
 from rstc.pseudo_labels.initialization_settings import InitializationSettings
@@ -100,6 +102,8 @@ def search_labels(folder: Path, processes: ProcessGroup) -> None:
     E, texts = task["E"][rows.start : rows.stop], task["texts"][rows.start : rows.stop].tolist()
     samples = (
         patch.object(initialization, "SAMPLE_SIZE", 200),
+        patch.object(initialization, "MAX_GATHERED_TEXTS", 0),
+        patch.object(features_module, "MAX_GATHERED_TEXTS", 0),
         patch.object(kmeans, "SAMPLE_SIZE", 300),
         patch.object(centring, "SAMPLE_ROWS", 200),
         patch.object(distributed_rows, "BLOCK_ROWS", 100),
@@ -129,6 +133,9 @@ def search_labels(folder: Path, processes: ProcessGroup) -> None:
         results["max_gathered"] = max(gathered_rows, default=0)
         results["spectral"] = search.cluster("spectral")  # gathers the neighbour graph
     results["next random number"] = rng.random()
+    own_rng = np.random.default_rng(1)
+    features = replace(features, words=build_word_features(texts, own_rng, processes))
+    results["initial of few"] = find_initial_labels(features, N_TOPICS, SEARCH_SETTINGS, own_rng).labels
     np.savez(folder / f"labels-{processes.size}-{processes.rank}.npz", **results)
 
 
@@ -146,6 +153,8 @@ def fit_models(folder: Path, processes: ProcessGroup) -> None:
     with (
         patch.object(centring, "SAMPLE_ROWS", 60),
         patch.object(initialization, "SAMPLE_SIZE", 100),
+        patch.object(initialization, "MAX_GATHERED_TEXTS", 0),
+        patch.object(features_module, "MAX_GATHERED_TEXTS", 0),
         patch.object(kmeans, "SAMPLE_SIZE", 100),
         patch.object(reliability, "MIN_SAMPLE_SIZE", 80),
         patch.object(reliability, "MAX_SAMPLE_SIZE", 80),

@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from scipy.sparse import random as random_matrix
+from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from rstc.pseudo_labels.features import TextFeatures, WordFeatures, compute_lsa, compute_tfidf, reduce_dimensions
+from rstc.pseudo_labels.features import (
+    TextFeatures,
+    WordFeatures,
+    compute_lsa,
+    compute_tfidf,
+    project_on_singular_vectors,
+    reduce_dimensions,
+)
+from rstc.runtime.distributed import SINGLE_PROCESS
 
 TEXTS = ["late parcel", "parcel lost", "parcel where", "refund wanted", "refund now", "money refund"]
 
@@ -34,6 +44,18 @@ def test_lsa_brings_texts_that_share_words_together() -> None:
     lsa = compute_lsa(compute_tfidf(TEXTS * 3), np.random.default_rng(0))
     similarity = lsa @ lsa.T
     assert similarity[:3, :3].min() > similarity[:3, 3:6].max()
+
+
+@pytest.mark.parametrize("shape", [(300, 120), (120, 300), (120, 120)])
+@pytest.mark.parametrize("rank", [120, 20])
+def test_rows_are_projected_as_by_truncated_svd(shape: tuple[int, int], rank: int) -> None:
+    """Also where the subspace has not converged: a matrix of noise has no gaps between its singular values."""
+    rng = np.random.default_rng(0)
+    factors = (random_matrix(*size, density=0.2, random_state=rng) for size in ((shape[0], rank), (rank, shape[1])))
+    A = csr_matrix(next(factors) @ next(factors), dtype=np.float32)
+    expected = TruncatedSVD(30, random_state=7).fit_transform(A)
+    found = project_on_singular_vectors(A, 30, 7, SINGLE_PROCESS)
+    assert found @ found.T == pytest.approx(expected @ expected.T, abs=1e-4 * float(np.abs(expected).max()) ** 2)
 
 
 def _make_features() -> TextFeatures:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rstc.pseudo_labels import kmeans
-from rstc.pseudo_labels.kmeans import fit_kmeans, fit_kmeans_with_swaps
+from rstc.pseudo_labels.kmeans import _run_lloyd_distributed, fit_kmeans, fit_kmeans_with_swaps, run_lloyd
+from rstc.runtime.distributed import SINGLE_PROCESS
 
 
 def _make_three_blobs(n: int) -> np.ndarray:
@@ -75,3 +76,20 @@ def test_swaps_on_a_sample_cluster_all_points(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(kmeans, "SAMPLE_SIZE", 50)
     clustering = fit_kmeans_with_swaps(_make_three_blobs(200), 3, np.random.default_rng(0), starts=2)
     assert np.bincount(clustering.labels).tolist() == [200, 200, 200]
+
+
+def test_distributed_lloyd_fills_empty_clusters_as_scikit_learn_does() -> None:
+    rng = np.random.default_rng(0)
+    groups = 10 * np.arange(8)[:, None] + np.zeros((8, 3))
+    points = (groups[rng.integers(8, size=400)] + rng.normal(size=(400, 3))).astype(np.float32)
+    centres = points[[0, 0, 0, *range(5)]]  # of three equal centres, the first gets the points
+    expected = run_lloyd(points, centres, 20)
+    found = _run_lloyd_distributed(points, centres, 20, SINGLE_PROCESS)
+    assert len(set(found.labels.tolist())) == len(set(expected.labels.tolist())) == 8
+    assert found.inertia == pytest.approx(expected.inertia, rel=1e-5)
+
+
+def test_distributed_lloyd_gives_duplicates_one_cluster() -> None:
+    points = np.repeat(np.random.default_rng(0).normal(size=(40, 50)).astype(np.float32), 3, axis=0)
+    labels = _run_lloyd_distributed(points, points[:60], 5, SINGLE_PROCESS).labels.reshape(40, 3)
+    assert (labels == labels[:, :1]).all()

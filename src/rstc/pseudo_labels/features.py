@@ -29,6 +29,9 @@ from rstc.runtime.threads import limit_library_threads
 
 MIN_DOCUMENT_FREQUENCY = 2  # of a word: one that occurs in a single text says nothing about others
 LSA_DIMENSIONS = 200
+# Of so many texts of several processes the first one gathers the features and finds the labels, those of one process to
+# the last bit. The search gains little from sharing so few, and rounding may decide between duplicates.
+MAX_GATHERED_TEXTS = 20_000
 SVD_OVERSAMPLING, SVD_ITERATIONS = 10, 5  # scikit-learn's defaults
 REDUCED_DIMENSIONS = 128  # of the points that k-means clusters
 BLOCK_ROWS = 8192
@@ -163,26 +166,31 @@ def compute_lsa(tfidf: csr_matrix, rng: np.random.Generator, processes: ProcessG
     Returns
     -------
     (n, T) array
-        Of distributed rows, the same subspace as of one process up to the error of the randomized SVD, in other axes.
+        Of more than `MAX_GATHERED_TEXTS` distributed rows, the same subspace as of one process, in other axes.
     """
     n_texts, n_stored = (int(processes.total(count)) for count in (tfidf.shape[0], tfidf.nnz))
     dimensions = min(LSA_DIMENSIONS, n_texts - 1, tfidf.shape[1] - 1)
     if dimensions < 1 or n_stored == 0:
         return np.zeros((tfidf.shape[0], 1), dtype=np.float32)
     seed = int(rng.integers(2**31))
-    if not processes.is_single:
+    if n_texts > MAX_GATHERED_TEXTS and not processes.is_single:
         return _normalize(project_on_singular_vectors(tfidf, dimensions, seed, processes))
-    with np.errstate(invalid="ignore"):  # if all texts are the same, it divides by a variance of 0
-        return _normalize(TruncatedSVD(dimensions, random_state=seed).fit_transform(tfidf))
+    rows = DistributedRows.from_local_count(tfidf.shape[0], processes)
+    gathered = rows.gather(tfidf)
+
+    def decompose() -> Floats:
+        with np.errstate(invalid="ignore"):  # if all texts are the same, it divides by a variance of 0
+            return _normalize(TruncatedSVD(dimensions, random_state=seed).fit_transform(gathered))
+
+    return processes.run_on_first(decompose)[rows.local]
 
 
 def project_on_singular_vectors(A: csr_matrix, dimensions: int, seed: int, processes: ProcessGroup) -> Floats:
     """Project the distributed rows of a matrix on its first right singular vectors.
 
-    Subspace iteration (Halko, Martinsson and Tropp 2011): Q = orth(A^T A Q), where A^T A Q is a sum over rows, then the
-    eigenvectors of (A Q)^T (A Q), which is another. Q starts from the random numbers of scikit-learn's TruncatedSVD and
-    is multiplied as often, so that both find the same vectors, up to their signs and small errors: a subspace that has
-    not converged depends on its start.
+    The randomized SVD of Halko, Martinsson and Tropp (2011), step by step as in scikit-learn's TruncatedSVD, so that
+    both find the same vectors, up to their signs and rounding: a subspace that has not converged depends on its start
+    and on its last step. Each product A^T A Q is a sum over rows.
 
     Parameters
     ----------
@@ -201,21 +209,39 @@ def project_on_singular_vectors(A: csr_matrix, dimensions: int, seed: int, proce
     """
     rows, V = DistributedRows.from_local_count(A.shape[0], processes), A.shape[1]
     width, random_state = dimensions + SVD_OVERSAMPLING, np.random.RandomState(seed)
-    iterations = SVD_ITERATIONS
-    if rows.n_rows < V:  # scikit-learn iterates on the transpose
+    if has_few_rows := rows.n_rows < V:  # scikit-learn iterates on the transpose
         start = random_state.normal(size=(rows.n_rows, width))[rows.local].astype(np.float32)
         Q = processes.all_reduce_array(np.asarray(A.T @ start))
     else:
         Q = random_state.normal(size=(V, width)).astype(np.float32)
-        iterations += 1  # in scikit-learn, the product with the basis of the columns
-    for _ in range(iterations):
-        products = processes.all_reduce_array(np.asarray(A.T @ (A @ Q)))
+
+    def multiply(Q: Floats) -> Floats:
+        return processes.all_reduce_array(np.asarray(A.T @ (A @ Q)))
+
+    for _ in range(SVD_ITERATIONS):
         # Copied from the first process: libraries of different machines may choose other signs.
-        Q = processes.broadcast_array(np.linalg.qr(products)[0])  # (V, width), or (V, V) if that is less
-    projected = np.asarray(A @ Q)
-    gram, width = processes.all_reduce_array((projected.T @ projected).astype(np.float64)), Q.shape[1]
-    vectors = processes.run_on_first(lambda: eigh(gram, subset_by_index=(width - dimensions, width - 1))[1])
-    return np.asarray(projected @ vectors[:, ::-1].astype(np.float32))
+        Q = processes.broadcast_array(np.linalg.qr(multiply(Q))[0])  # (V, width), or (V, V) if that is less
+    if has_few_rows:
+        projected = np.asarray(A @ Q)
+        gram, width = processes.all_reduce_array((projected.T @ projected).astype(np.float64)), Q.shape[1]
+        vectors = processes.run_on_first(lambda: eigh(gram, subset_by_index=(width - dimensions, width - 1))[1])
+        return np.asarray(projected @ vectors[:, ::-1].astype(np.float32))
+    products = multiply(Q)
+    components = processes.run_on_first(lambda: _find_row_space(Q, products, dimensions))
+    return np.asarray(A @ components)
+
+
+def _find_row_space(Q: Floats, products: Floats, dimensions: int) -> Floats:
+    """Return the first right singular vectors, (V, T), of a matrix A whose columns are projected on those of A Q.
+
+    With U an orthonormal basis of the columns of A Q, these are the left singular vectors of A^T U, which follows from
+    A^T A Q (`products`) and from the eigenvectors of (A Q)^T (A Q).
+    """
+    values, vectors = eigh((Q.T @ products).astype(np.float64))
+    kept = values > np.finfo(np.float32).eps * values[-1]  # A Q may have dependent columns
+    vectors = vectors[:, kept] / np.sqrt(values[kept])
+    components = np.linalg.svd(products.astype(np.float64) @ vectors, full_matrices=False)[0]
+    return np.asarray(components[:, :dimensions], dtype=np.float32)
 
 
 def _normalize(rows: Floats) -> Floats:

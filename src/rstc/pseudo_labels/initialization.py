@@ -7,7 +7,8 @@ agree best (`agreement`) is chosen, and its labels are improved by cross-fitted 
 the choice is made on a random sample.
 
 Texts may be distributed over processes. Each process passes the features of its own texts, and gets their labels; the
-generator must be in the same state in all processes, before and after. The sample is gathered in the first process.
+generator must be in the same state in all processes, before and after. The sample is gathered in the first process, and
+up to `MAX_GATHERED_TEXTS` texts as well.
 
 Agreement rates linkage a little too high. Where its lead over k-means is small, linkage must also be stable: random
 samples of the texts must get the same clusters. With a single feature set, where there is no second opinion, stability
@@ -26,7 +27,7 @@ from sklearn.preprocessing import normalize
 from rstc.pseudo_labels.agreement import Agreement, draw_partitions, measure_agreement
 from rstc.pseudo_labels.constraints import align_with_partial_labels, fit_constrained_kmeans
 from rstc.pseudo_labels.crossfit import crossfit
-from rstc.pseudo_labels.features import EMBEDDING, Mix, TextFeatures, reduce_dimensions
+from rstc.pseudo_labels.features import EMBEDDING, MAX_GATHERED_TEXTS, Mix, TextFeatures, reduce_dimensions
 from rstc.pseudo_labels.initialization_settings import UNDECIDED_WEIGHTS, InitializationSettings
 from rstc.pseudo_labels.kmeans import fit_kmeans, fit_kmeans_with_swaps
 from rstc.pseudo_labels.linkage import cluster_by_linkage, is_collapsed, is_linkage_stable
@@ -137,6 +138,8 @@ def find_initial_labels(
     >>> sorted(np.bincount(initial.labels).tolist())
     [10, 10, 10]
     """
+    if not features.processes.is_single and features.rows.n_rows <= MAX_GATHERED_TEXTS:
+        return _find_in_first_process(features, n_clusters, settings, rng)
     features = _scale_embedding(features, settings)
     candidates = compare_candidates(features, n_clusters, settings, rng)
     best = candidates[0]
@@ -144,6 +147,21 @@ def find_initial_labels(
     if partial_labels is not None:
         return search.choose_by_partial_labels(settings.list_starts())
     return search.improve(best.start, search.cluster(best.start), candidates if best.agreement else ())
+
+
+def _find_in_first_process(
+    features: TextFeatures, n_clusters: int, settings: InitializationSettings, rng: np.random.Generator
+) -> InitialLabels:
+    """Find labels of texts of several processes as in one."""
+    processes, gathered = features.processes, features.gather(None)
+
+    def find() -> InitialLabels:
+        assert gathered is not None
+        return find_initial_labels(gathered, n_clusters, settings, rng)
+
+    initial = processes.run_on_first(find)
+    processes.sync_generator(rng)
+    return replace(initial, labels=initial.labels[features.rows.local])
 
 
 @limit_library_threads("blas")

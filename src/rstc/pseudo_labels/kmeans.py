@@ -262,8 +262,8 @@ def _split_gain(first: Floats, second: Floats) -> float:
 def _run_lloyd_distributed(points: Floats, centres: Floats, steps: int, processes: ProcessGroup) -> Clustering:
     """Run Lloyd's algorithm from given centres on points that are distributed over processes.
 
-    It stops by scikit-learn's criterion. The centres come from a sample of the same points, so a cluster starts empty
-    only if it has the centre of another; unlike in scikit-learn, it stays empty.
+    As in scikit-learn, whose criterion to stop it has, empty clusters get the points that are farthest from their
+    centres.
     """
     X, means = torch.from_numpy(points), torch.from_numpy(centres).double()
     n = processes.total(len(X))
@@ -273,9 +273,10 @@ def _run_lloyd_distributed(points: Floats, centres: Floats, steps: int, processe
     )
     min_shift = TOLERANCE * (squares / n - float((total / n).pow(2).sum())) / X.shape[1]
     for _ in range(steps):
-        labels, _ = _assign(X, means)
+        labels, distances = _assign(X, means)
         sums = processes.all_reduce(torch.zeros_like(means).index_add_(0, labels, X.double()))
         sizes = processes.all_reduce(labels.bincount(minlength=len(means)))[:, None]
+        _fill_empty_clusters(X, labels, distances, sums, sizes, processes)
         new_means = torch.where(sizes > 0, sums / sizes.clamp(min=1), means)
         shift, means = float((new_means - means).pow(2).sum()), new_means
         if shift <= min_shift:
@@ -284,9 +285,48 @@ def _run_lloyd_distributed(points: Floats, centres: Floats, steps: int, processe
     return Clustering(labels.numpy(), means.float().numpy(), processes.total(float(distances.sum())))
 
 
+def _fill_empty_clusters(
+    X: Tensor, labels: Tensor, distances: Tensor, sums: Tensor, sizes: Tensor, processes: ProcessGroup
+) -> None:
+    """Move the points of all processes that are farthest from their centres to clusters without a point, in place.
+
+    Parameters
+    ----------
+    X, labels, distances : Tensors (n, D), (n,), (n,)
+        Points of this process, their clusters, and their squared distances to the centres of these.
+    sums, sizes : Tensors (C, D), (C, 1)
+        Sum and number of the points of all processes in each cluster, which are changed.
+    processes : ProcessGroup
+        The processes that the points are distributed over.
+    """
+    empty = (sizes[:, 0] == 0).nonzero()[:, 0]
+    if not len(empty):
+        return
+    farthest = distances.sort(descending=True, stable=True).indices[: len(empty)]
+    parts = processes.gather_objects((distances[farthest], X[farthest].double(), labels[farthest]))
+    far_distances, far_points, far_labels = (torch.cat(part) for part in zip(*parts, strict=True))
+    order = far_distances.sort(descending=True, stable=True).indices[: len(empty)]
+    if far_distances[order[0]] == 0:
+        return  # all points are centres
+    for cluster, point in zip(empty, order, strict=False):
+        sums[far_labels[point]] -= far_points[point]
+        sizes[far_labels[point]] -= 1
+        sums[cluster], sizes[cluster] = far_points[point], 1
+
+
 def _assign(X: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the nearest of centres (C, D) for each point (n, D), and its squared distance."""
-    distances, labels = zip(
-        *(torch.cdist(block.double(), centres).min(1) for block in X.split(BLOCK_ROWS)), strict=True
-    )
-    return torch.cat(labels), torch.cat(distances).pow(2)
+    """Return the nearest of centres (C, D) for each point (n, D), the first of equal ones, and its squared distance.
+
+    Products are computed in double precision and compared in single precision, as equal centres would else be told
+    apart by rounding.
+    """
+    half_squares, labels = centres.pow(2).sum(1) / 2, []
+    for block in X.split(BLOCK_ROWS):
+        products = block.double() @ centres.T
+        labels.append((half_squares - products).float().numpy().argmin(1))
+    nearest = torch.from_numpy(np.concatenate(labels))
+    distances = [
+        (block.double() - centres[rows]).pow(2).sum(1)
+        for block, rows in zip(X.split(BLOCK_ROWS), nearest.split(BLOCK_ROWS), strict=True)
+    ]
+    return nearest, torch.cat(distances)
