@@ -74,12 +74,13 @@ def finished_run(
     import pandas as pd
 
     from rstc.pipelines.cluster import cluster_file
+    from rstc.pipelines.request import RunRequest
 
     texts, topics = texts_and_topics
     folder = tmp_path_factory.mktemp("finished")
     pd.DataFrame({"text": texts, "topic": topics}).to_csv(folder / "tickets.csv", index=False)
     settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 12, "batch_size": 32, "kmeans_starts": 3}
-    cluster_file(str(folder / "tickets.csv"), folder / "run", 4, truth_column="topic", settings=settings)
+    cluster_file(RunRequest(str(folder / "tickets.csv"), folder / "run", 4, truth_column="topic", settings=settings))
     return folder / "run"
 
 

@@ -17,6 +17,7 @@ MAX_RETURNS = 10
 NOT_ON_THE_WALK = {
     "settings and their validation": [
         "params.py",
+        "pipelines/request.py",
         "validation/fit_input.py",
         "validation/labels.py",
         "validation/n_clusters.py",
@@ -131,6 +132,7 @@ from pathlib import Path
 
 import rstc
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 
 root, entered = str(Path(rstc.__file__).parent), set()
 newlocals = 0x02  # flag of functions; bodies of modules and classes, which run on import, lack it
@@ -144,10 +146,10 @@ def trace(frame, event, argument):
 
 table, out, encoder = sys.argv[1:]
 settings = {"encoder": encoder, "training": "always", "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
-cluster_file(table, Path(out) / "warm-up", 4, settings=settings)  # imports are not part of the walk
+cluster_file(RunRequest(table, Path(out) / "warm-up", 4, settings=settings))  # imports are not part of the walk
 threading.setprofile(trace)
 sys.setprofile(trace)
-cluster_file(table, Path(out) / "run", 4, settings=settings)
+cluster_file(RunRequest(table, Path(out) / "run", 4, settings=settings))
 sys.setprofile(None)
 print(json.dumps(sorted(entered)))
 """

@@ -12,6 +12,7 @@ import pytest
 from rstc import RSTC
 from rstc.metrics import evaluate_confidence
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 
 NONSENSE = ["xqz brl vvk wpl", "zzzz qqq wwpp lkj", "jjkw vbxq ppp"]
 
@@ -91,7 +92,7 @@ def test_a_run_on_random_words_warns_that_there_is_no_structure(messages: pd.Dat
     rng = np.random.default_rng(0)
     salad = [" ".join(rng.choice(words, rng.integers(4, 12))) for _ in range(500)]
     pd.DataFrame({"text": salad}).to_csv(tmp_path / "salad.csv", index=False)
-    summary = cluster_file(str(tmp_path / "salad.csv"), tmp_path / "run", 8)
+    summary = cluster_file(RunRequest(str(tmp_path / "salad.csv"), tmp_path / "run", 8))
     assert summary is not None
     assert summary.reliability is not None
     assert summary.reliability.verdict == "random words"
@@ -101,7 +102,7 @@ def test_a_run_on_random_words_warns_that_there_is_no_structure(messages: pd.Dat
 
 def test_a_run_on_messages_does_not(messages: pd.DataFrame, tmp_path: Path) -> None:
     messages.to_csv(tmp_path / "messages.csv", index=False)
-    summary = cluster_file(str(tmp_path / "messages.csv"), tmp_path / "run", 10, text_column="text")
+    summary = cluster_file(RunRequest(str(tmp_path / "messages.csv"), tmp_path / "run", 10, text_column="text"))
     assert summary is not None
     assert summary.reliability is not None
     assert summary.reliability.verdict in ("stable", "partly stable")

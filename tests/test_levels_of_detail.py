@@ -15,6 +15,7 @@ from rstc import RSTC, InputError
 from rstc.errors import LevelWarning
 from rstc.pipelines.apply_edits import switch_level
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 from rstc.pseudo_labels.cluster_count import ClusterCount
 from rstc.report.html.content import build_page_content
 from rstc.results.corrected_run import CorrectedRun
@@ -92,7 +93,7 @@ def test_a_weak_estimate_takes_the_coarser_level_and_says_so(
     search = ClusterCount(10, 10, 10, "weak", (4,), ())
     monkeypatch.setattr("rstc.training.trainer_parts.estimate_n_clusters", lambda *_: search)
     pd.DataFrame({"text": texts}).to_csv(tmp_path / "in.csv", index=False)
-    summary = cluster_file(str(tmp_path / "in.csv"), tmp_path / "run", settings=QUICK)
+    summary = cluster_file(RunRequest(str(tmp_path / "in.csv"), tmp_path / "run", settings=QUICK))
     assert summary is not None
     assert summary.n_clusters == len(summary.clusters) == 4
     assert "(4 or 10 fit about as well)" in summary.decisions[-1]
@@ -107,7 +108,7 @@ def test_a_weak_estimate_takes_the_coarser_level_and_says_so(
 def test_a_run_switches_to_another_level_and_back(texts: list[str], tmp_path: Path, medium: RSTC) -> None:
     pd.DataFrame({"text": texts}).to_csv(tmp_path / "in.csv", index=False)
     folder = tmp_path / "run"
-    cluster_file(str(tmp_path / "in.csv"), folder, 10, settings=QUICK)
+    cluster_file(RunRequest(str(tmp_path / "in.csv"), folder, 10, settings=QUICK))
     before = pd.read_csv(folder / "clusters.csv")
     assert before["cluster"].tolist() == medium.labels_.tolist()
     with pytest.raises(InputError, match="already has the level 'medium'"):

@@ -131,12 +131,15 @@ def test_invalid_labels_are_refused(
 
 def test_label_column_of_a_file_is_used(texts_and_topics: Data, quick: dict[str, Any], tmp_path: Path) -> None:
     from rstc.pipelines.cluster import cluster_file
+    from rstc.pipelines.request import RunRequest
 
     texts, topics = texts_and_topics
     table = pd.DataFrame({"text": texts, "mine": [label or "" for label in label_some(topics)]})
     table.to_csv(tmp_path / "tickets.csv", index=False)
     summary = cluster_file(
-        str(tmp_path / "tickets.csv"), tmp_path / "run", 4, text_column="text", label_column="mine", settings=quick
+        RunRequest(
+            str(tmp_path / "tickets.csv"), tmp_path / "run", 4, text_column="text", label_column="mine", settings=quick
+        )
     )
     assert summary is not None
     assert {entry.label for entry in summary.clusters} == {"parcel", "password", "refund", "recipe"}

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.score import score_run
 from rstc.report.html.render import write_page
 from rstc.results.kept_columns import make_storable
@@ -30,7 +31,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Cluster the bundled messages with the real encoder, for a few steps; return the folder, which stays unchanged."""
     out = tmp_path_factory.mktemp("messages") / "run"
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
-        cluster_file(str(sample), out, 10, truth_column="topic", settings={"training": "always", "max_steps": 2})
+        cluster_file(
+            RunRequest(str(sample), out, 10, truth_column="topic", settings={"training": "always", "max_steps": 2})
+        )
     score_run(out, "topic")
     return out
 

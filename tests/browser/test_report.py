@@ -15,6 +15,7 @@ import pytest
 
 from browser_page import actions, all_of, find, opened, picture, place_of, press, texts, wait
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import read_points, read_summary, write_points
@@ -223,7 +224,7 @@ def run_with_search(
     folder = tmp_path_factory.mktemp("search")
     (folder / "texts.txt").write_text("\n".join(texts_and_topics[0]))
     settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 2, "kmeans_starts": 3}
-    cluster_file(str(folder / "texts.txt"), folder / "run", "2-12", settings=settings)
+    cluster_file(RunRequest(str(folder / "texts.txt"), folder / "run", "2-12", settings=settings))
     return folder / "run"
 
 

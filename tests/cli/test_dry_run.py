@@ -13,6 +13,7 @@ import pytest
 from fork_server import run_rstc
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.plan import plan_run
+from rstc.pipelines.request import RunRequest
 
 
 @pytest.fixture
@@ -110,13 +111,15 @@ def test_a_plan_is_refused_as_the_run_would_be(
 
 
 def test_a_subsample_and_training_are_planned(tickets: Path, quick: dict[str, object], tmp_path: Path) -> None:
-    plan = plan_run(str(tickets), tmp_path / "run", 4, settings=quick | {"max_fit_texts": 60})
+    plan = plan_run(RunRequest(str(tickets), tmp_path / "run", 4, settings=quick | {"max_fit_texts": 60}))
     assert (plan.n_trained, plan.n_texts, plan.max_steps, plan.tries_training) == (60, 120, 12, False)
-    untrained = plan_run(str(tickets), tmp_path / "run", 4, settings={"encoder": quick["encoder"]})
+    untrained = plan_run(RunRequest(str(tickets), tmp_path / "run", 4, settings={"encoder": quick["encoder"]}))
     assert (untrained.max_steps, untrained.seconds.train) == (0, 0.0)
     assert plan.seconds.train > 0
     assert untrained.seconds.search == 0
-    assert plan_run(str(tickets), tmp_path / "run", settings={"encoder": quick["encoder"]}).seconds.search > 0
+    assert (
+        plan_run(RunRequest(str(tickets), tmp_path / "run", settings={"encoder": quick["encoder"]})).seconds.search > 0
+    )
 
 
 def test_an_interrupted_run_is_planned_to_be_completed(
@@ -129,10 +132,10 @@ def test_an_interrupted_run_is_planned_to_be_completed(
     with monkeypatch.context() as patch:
         patch.setattr("rstc.pipelines.cluster.add_map_and_page", stop)
         with pytest.raises(KeyboardInterrupt):
-            cluster_file(str(tickets), out, 4, settings=quick)
+            cluster_file(RunRequest(str(tickets), out, 4, settings=quick))
     before = list_tree(out)
-    assert plan_run(str(tickets), out, 4, settings=quick).action == "complete"
-    assert plan_run(str(tickets), out, 4, settings=quick, seed=1, overwrite=True).action == "replace"
+    assert plan_run(RunRequest(str(tickets), out, 4, settings=quick)).action == "complete"
+    assert plan_run(RunRequest(str(tickets), out, 4, settings=quick, seed=1, overwrite=True)).action == "replace"
     assert list_tree(out) == before
 
 

@@ -26,6 +26,7 @@ from rstc.io.atomic import compute_checksum, sha256
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.compare import compare_run
 from rstc.pipelines.edit_session import EditSession
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import SUMMED_FILES
@@ -47,7 +48,7 @@ def made(
     new.to_csv(folder / "new.csv", index=False)
     settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
     settings |= {"repeats": 2}
-    cluster_file(str(folder / "tickets.csv"), folder / "run", 4, truth_column="topic", settings=settings)
+    cluster_file(RunRequest(str(folder / "tickets.csv"), folder / "run", 4, truth_column="topic", settings=settings))
     correct(folder / "run", {"do": "merge", "cluster": 1, "into": 0})
     update_run(folder / "run", str(folder / "new.csv"))
     compare_run(folder / "run", by=["topic"])

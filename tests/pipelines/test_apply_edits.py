@@ -14,6 +14,7 @@ from rstc.io.formats import open_table_writer, read_table
 from rstc.pipelines.apply_edits import apply_edits, merge_to
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file
+from rstc.pipelines.request import RunRequest
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import EditLog, read_log, write_log
 
@@ -75,7 +76,11 @@ def labelled_run(
     labels = [topic if i % 3 == 0 and topic != "recipe" else "" for i, topic in enumerate(topics)]
     pd.DataFrame({"text": texts, "label": labels}).to_csv(folder / "in.csv", index=False)
     settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 4, "batch_size": 32, "kmeans_starts": 1}
-    cluster_file(str(folder / "in.csv"), folder / "run", 4, text_column="text", label_column="label", settings=settings)
+    cluster_file(
+        RunRequest(
+            str(folder / "in.csv"), folder / "run", 4, text_column="text", label_column="label", settings=settings
+        )
+    )
     return folder / "run"
 
 
@@ -177,7 +182,7 @@ def test_rows_without_text_stay_in_place(
         write(pd.DataFrame({"text": lines}))
     settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 4, "batch_size": 32}
     with pytest.warns(match="1 of 81"):
-        cluster_file(str(tmp_path / "in.txt"), tmp_path / "run", 3, settings=settings)
+        cluster_file(RunRequest(str(tmp_path / "in.txt"), tmp_path / "run", 3, settings=settings))
     before = read_table(str(tmp_path / "run" / "clusters.txt"), "txt")["text"].tolist()
     write_log(tmp_path / "run", EditLog(({"do": "noise", "rows": [40]},)))
     apply_edits(tmp_path / "run")
@@ -191,4 +196,4 @@ def test_rows_without_text_stay_in_place(
 def test_run_with_corrections_is_not_overwritten(run_folder: Path, tiny_encoder: str, tmp_path: Path) -> None:
     write_log(run_folder, EditLog(({"do": "merge", "cluster": 1, "into": 0},)))
     with pytest.raises(InputError, match="with corrections"):
-        cluster_file(str(run_folder / "clusters.csv"), run_folder, 4, overwrite=True)
+        cluster_file(RunRequest(str(run_folder / "clusters.csv"), run_folder, 4, overwrite=True))

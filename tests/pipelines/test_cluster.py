@@ -14,6 +14,7 @@ from rstc import InputError, MissingTextWarning
 from rstc.io.formats import open_table_writer, read_table
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.score import score_run
 from rstc.results.run_folder import read_points, read_summary
 from rstc.runtime.device import choose_precision
@@ -23,7 +24,7 @@ Quick = dict[str, Any]
 
 @pytest.fixture
 def run(tickets: Path, quick: Quick, tmp_path: Path) -> Path:
-    cluster_file(str(tickets), tmp_path / "run", 4, settings=quick)
+    cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, settings=quick))
     return tmp_path / "run"
 
 
@@ -49,7 +50,7 @@ def test_other_columns_are_kept_with_the_texts(run: Path, tickets: Path) -> None
 
 
 def test_other_columns_can_be_left_out(tickets: Path, quick: Quick, tmp_path: Path) -> None:
-    cluster_file(str(tickets), tmp_path / "run", 4, settings=quick, keep_columns=False)
+    cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, settings=quick, keep_columns=False))
     assert list(read_points(tmp_path / "run").columns) == []
     assert read_summary(tmp_path / "run").input.keep_columns is False
     assert "topic" in pd.read_csv(tmp_path / "run" / "clusters.csv").columns
@@ -112,7 +113,7 @@ def test_clusters_are_written_in_the_format_of_the_input(
     source = tmp_path / f"in.{format}"
     with open_table_writer(source, format) as write:
         write(pd.DataFrame({"text": texts}))
-    cluster_file(str(source), tmp_path / "run", 4, settings=quick)
+    cluster_file(RunRequest(str(source), tmp_path / "run", 4, settings=quick))
     rows = read_table(str(tmp_path / "run" / f"clusters.{format}"), format)
     if format.startswith("txt"):  # the columns of CLUSTER_COLUMNS and the text, with tabs between
         assert [line.split("\t")[4] for line in rows["text"]] == texts
@@ -125,7 +126,7 @@ def test_rows_without_a_text_keep_their_position(quick: Quick, texts_and_topics:
     texts = ["", *texts_and_topics[0][:60], "  ", *texts_and_topics[0][60:]]
     pd.DataFrame({"text": texts}).to_csv(tmp_path / "in.csv", index=False)
     with pytest.warns(MissingTextWarning, match="2 of 122 rows"):
-        cluster_file(str(tmp_path / "in.csv"), tmp_path / "run", 4, settings=quick)
+        cluster_file(RunRequest(str(tmp_path / "in.csv"), tmp_path / "run", 4, settings=quick))
     rows = pd.read_csv(tmp_path / "run" / "clusters.csv")
     assert rows.index[rows["cluster"].isna()].tolist() == [0, 61]
     assert rows.index[rows["confidence"].isna()].tolist() == [0, 61]
@@ -179,16 +180,16 @@ def test_folder_with_other_files_is_refused(tickets: Path, quick: Quick, tmp_pat
         if summary:
             (other / "summary.json").write_text(summary)
         with pytest.raises(InputError, match="not a run of rstc"):
-            cluster_file(str(tickets), other, 4, settings=quick, overwrite=True)
+            cluster_file(RunRequest(str(tickets), other, 4, settings=quick, overwrite=True))
         assert (other / "cat.jpg").read_bytes() == b"meow"
 
 
 def test_earlier_run_is_replaced_only_with_overwrite(run: Path, tickets: Path, quick: Quick) -> None:
     before = (run / "summary.json").read_bytes()
     with pytest.raises(InputError, match="earlier run"):
-        cluster_file(str(tickets), run, 4, settings=quick)
+        cluster_file(RunRequest(str(tickets), run, 4, settings=quick))
     assert (run / "summary.json").read_bytes() == before
-    cluster_file(str(tickets), run, 3, settings=quick, overwrite=True)
+    cluster_file(RunRequest(str(tickets), run, 3, settings=quick, overwrite=True))
     assert json.loads((run / "summary.json").read_text())["n_clusters"] == 3
 
 
@@ -202,11 +203,11 @@ def test_failed_write_leaves_only_checkpoints_and_is_resumed(
 
     monkeypatch.setattr(module, "save_file", full_disk)
     with pytest.raises(InputError, match="No space left on device"):
-        cluster_file(str(tickets), tmp_path / "run", 4, settings=quick)
+        cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, settings=quick))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "tickets.csv"]
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["checkpoints"]
     monkeypatch.undo()
-    summary = cluster_file(str(tickets), tmp_path / "run", 4, settings=quick)
+    summary = cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, settings=quick))
     assert summary is not None
     assert summary.resumed_at == summary.n_iter, "nothing is computed twice"
     assert not (tmp_path / "run" / "checkpoints").exists()
@@ -223,17 +224,17 @@ def test_invalid_outputs_are_refused_before_the_work(run: Path, tickets: Path, t
     with pytest.raises(InputError, match="is a folder"):
         predict_file(run, str(tickets), tmp_path / "folder.csv")
     with pytest.raises(InputError, match="is not a folder that can be written to"):
-        cluster_file(str(tickets), tickets / "run", 4, settings=quick)
+        cluster_file(RunRequest(str(tickets), tickets / "run", 4, settings=quick))
 
 
 def test_reserved_column_is_refused_before_the_work(tmp_path: Path, quick: Quick) -> None:
     (tmp_path / "in.csv").write_text("text,cluster\nparcel late,1\nno refund,2\n")
     with pytest.raises(InputError, match="already has a column 'cluster'"):
-        cluster_file(str(tmp_path / "in.csv"), tmp_path / "run", 2, settings=quick)
+        cluster_file(RunRequest(str(tmp_path / "in.csv"), tmp_path / "run", 2, settings=quick))
 
 
 def test_max_fit_texts_trains_on_a_subsample_and_labels_all(tickets: Path, quick: Quick, tmp_path: Path) -> None:
-    summary = cluster_file(str(tickets), tmp_path / "run", 4, settings={**quick, "max_fit_texts": 80})
+    summary = cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, settings={**quick, "max_fit_texts": 80}))
     assert summary is not None
     assert summary.input.n_trained == 80
     sizes = [entry.size for entry in summary.clusters]

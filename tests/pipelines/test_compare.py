@@ -17,6 +17,7 @@ from rstc.errors import InputError
 from rstc.pipelines.apply_edits import merge_to
 from rstc.pipelines.cluster import add_map_and_page, cluster_file
 from rstc.pipelines.compare import compare_run
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.update import update_run
 from rstc.report.html.render import write_page
 from rstc.results.comparisons import ComparisonRequest, read_request
@@ -47,7 +48,7 @@ def compared_run(
     folder = tmp_path_factory.mktemp("compared")
     make_rows(*texts_and_topics).to_csv(folder / "tweets.csv", index=False)
     settings: dict[str, Any] = {"encoder": tiny_encoder, "training": "always", "max_steps": 12, "batch_size": 32}
-    cluster_file(str(folder / "tweets.csv"), folder / "run", 4, settings=settings, comparisons=REQUEST)
+    cluster_file(RunRequest(str(folder / "tweets.csv"), folder / "run", 4, settings=settings, comparisons=REQUEST))
     return folder / "run"
 
 
@@ -180,7 +181,9 @@ def test_an_interrupted_run_is_compared_when_it_is_completed(
     settings = {"encoder": tiny_encoder, "training": "always", "max_steps": 4, "batch_size": 32}
     monkeypatch.setattr("rstc.pipelines.cluster.add_map_and_page", stop)
     with pytest.raises(KeyboardInterrupt):
-        cluster_file(str(tmp_path / "tweets.csv"), tmp_path / "run", 4, settings=settings, comparisons=REQUEST)
+        cluster_file(
+            RunRequest(str(tmp_path / "tweets.csv"), tmp_path / "run", 4, settings=settings, comparisons=REQUEST)
+        )
     add_map_and_page(tmp_path / "run", Progress(None))
     assert read_content(tmp_path / "run")["groups"][0]["column"] == "airline"
 

@@ -18,6 +18,7 @@ from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.compare import compare_run
 from rstc.pipelines.edit_session import EditSession
 from rstc.pipelines.predict import predict_file
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.score import score_run
 from rstc.pipelines.update import update_run
 from rstc.results.edits import read_log
@@ -31,7 +32,7 @@ WRITERS = {
     "apply": lambda run, file: apply_edits(run),
     "compare": lambda run, file: compare_run(run, by=["topic"]),
     "score": lambda run, file: score_run(run, "topic"),
-    "cluster --overwrite": lambda run, file: cluster_file(str(file), run, 4, overwrite=True),
+    "cluster --overwrite": lambda run, file: cluster_file(RunRequest(str(file), run, 4, overwrite=True)),
 }
 
 

@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from rstc import RSTC, InputError
 from rstc.pipelines.apply_edits import merge_to
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.update import update_run
 from rstc.representation.encoder import Encoder, TokenIds
 from rstc.results.run_folder import read_points
@@ -60,7 +61,7 @@ def sampled_run(tickets: Path, tiny_encoder: str, tmp_path: Path, monkeypatch: p
     """Cluster more texts than the page shows."""
     monkeypatch.setattr("rstc.pipelines.outputs.MAX_SHOWN", 40)
     monkeypatch.setattr("rstc.pipelines.outputs.MIN_SHOWN_PER_CLUSTER", 2)
-    cluster_file(str(tickets), tmp_path / "run", 4, text_column="text", settings={"encoder": tiny_encoder})
+    cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, text_column="text", settings={"encoder": tiny_encoder}))
     return tmp_path / "run"
 
 

@@ -16,6 +16,7 @@ from rstc.pipelines.apply_edits import apply_edits, merge_to
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.compare import compare_run
 from rstc.pipelines.predict import predict_file, predict_files
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
 from rstc.training.checkpointing import CheckpointFolder
@@ -82,7 +83,7 @@ def test_what_a_command_wrote_survives(command: str, disk: ForgetfulDisk, tmp_pa
 
 
 def test_a_clustered_file_survives(disk: ForgetfulDisk, tmp_path: Path, quick: Quick) -> None:
-    cluster_file(str(disk.root / "tickets.csv"), disk.root / "runs" / "new", 4, settings=quick)
+    cluster_file(RunRequest(str(disk.root / "tickets.csv"), disk.root / "runs" / "new", 4, settings=quick))
     assert_same(disk.root / "runs", disk.cut_power(tmp_path / "after") / "runs")
 
 

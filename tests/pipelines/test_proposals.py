@@ -17,6 +17,7 @@ from rstc.pipelines.apply_edits import apply_edits
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.edit_session import EditSession
 from rstc.pipelines.proposals import accept_proposals, decline_proposals
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.earlier_edits import read_earlier_edits
@@ -36,7 +37,7 @@ def three_topics(tiny_encoder: str, tmp_path_factory: pytest.TempPathFactory) ->
     texts = make_texts(KNOWN, seed=1)[0]
     pd.DataFrame({"id": range(len(texts)), "text": texts}).to_csv(folder / "first.csv", index=False)
     settings = {"encoder": tiny_encoder, "kmeans_starts": 3, "repeats": 6}
-    cluster_file(str(folder / "first.csv"), folder / "run", 3, text_column="text", settings=settings)
+    cluster_file(RunRequest(str(folder / "first.csv"), folder / "run", 3, text_column="text", settings=settings))
     return folder
 
 

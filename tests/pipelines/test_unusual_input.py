@@ -22,6 +22,7 @@ from rstc.io.formats import open_table_writer, read_table
 from rstc.pipelines.apply_edits import apply_edits
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file
+from rstc.pipelines.request import RunRequest
 from rstc.results.corrected_run import CorrectedRun
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -33,7 +34,7 @@ def cluster(texts: list[str], n_clusters: int, quick: Quick, folder: Path) -> pd
     """Cluster the texts of a CSV file; return the table of their clusters."""
     with open_table_writer(folder / "file.csv", "csv") as write:
         write(pd.DataFrame({"text": texts}, dtype=object))
-    cluster_file(str(folder / "file.csv"), folder / "run", n_clusters, settings=quick)
+    cluster_file(RunRequest(str(folder / "file.csv"), folder / "run", n_clusters, settings=quick))
     return read_table(str(folder / "run" / "clusters.csv"), "csv")
 
 
@@ -42,7 +43,7 @@ def test_texts_with_nul_bytes_and_lone_surrogates_are_clustered(quick: Quick, tm
     texts = ["late\0parcel", "no parcel", "lost password \ud83d", "reset my password"]
     path = tmp_path / "file.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    cluster_file(str(path), tmp_path / "run", 2, settings=quick)
+    cluster_file(RunRequest(str(path), tmp_path / "run", 2, settings=quick))
     rows = [json.loads(line) for line in (tmp_path / "run/clusters.jsonl").read_text().splitlines()]
     assert [row["text"] for row in rows] == [*texts[:2], "lost password ?", texts[3]]
     assert all(isinstance(row["cluster"], int) for row in rows)
@@ -143,7 +144,7 @@ def test_folder_without_write_permission_is_refused_before_the_work(
 def test_symbolic_links_as_output_are_followed(tickets: Path, quick: Quick, finished_run: Path, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    cluster_file(str(tickets), tmp_path / "link", 4, settings=quick)
+    cluster_file(RunRequest(str(tickets), tmp_path / "link", 4, settings=quick))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "clusters.csv").is_file()
     (tmp_path / "file.csv").symlink_to(tmp_path / "real.csv")
@@ -160,7 +161,7 @@ def test_runs_with_escaped_formulas_can_be_corrected(tickets: Path, quick: Quick
     table = pd.read_csv(tickets)
     table.loc[0, "text"] = "=HYPERLINK(parcel late)"
     table.to_csv(tickets, index=False)
-    cluster_file(str(tickets), tmp_path / "run", 4, text_column="text", settings=quick, guard_formulas=True)
+    cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, text_column="text", settings=quick, guard_formulas=True))
     assert pd.read_csv(tmp_path / "run/clusters.csv")["text"][0] == "'=HYPERLINK(parcel late)"
     run = CorrectedRun.read(tmp_path / "run")
     run.correct({"do": "rename", "cluster": 0, "name": "mine"})

@@ -16,6 +16,7 @@ from rstc.io.formats import read_table
 from rstc.pipelines.apply_edits import apply_edits, merge_to
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file, predict_files
+from rstc.pipelines.request import RunRequest
 from rstc.pipelines.score import score_run
 from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
@@ -43,7 +44,7 @@ def workbook(texts_and_topics: tuple[list[str], list[str]], tmp_path_factory: py
 def run(workbook: Path, tiny_encoder: str) -> Path:
     settings: dict[str, Any] = {"encoder": tiny_encoder}
     folder = workbook.parent / "run"
-    cluster_file(str(workbook), folder, 4, text_column=COLUMNS, sheet="Tickets", settings=settings)
+    cluster_file(RunRequest(str(workbook), folder, 4, text_column=COLUMNS, sheet="Tickets", settings=settings))
     return folder
 
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import normalize
 
 from rstc import RSTC
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 from rstc.pseudo_labels.cluster_count import Candidate, ClusterCount, cluster_count_from_dict
 from rstc.pseudo_labels.features import TextFeatures
 from rstc.pseudo_labels.n_clusters import _choose_count, _rank_peaks, estimate_n_clusters, squared_silhouettes
@@ -95,7 +96,7 @@ def test_estimate_survives_json() -> None:
 def test_files_hold_the_estimate_by_the_keys_of_0_1_0(
     tiny_encoder: str, quick: dict[str, Any], tickets: Path, tmp_path: Path
 ) -> None:
-    cluster_file(str(tickets), tmp_path / "run", settings=quick)
+    cluster_file(RunRequest(str(tickets), tmp_path / "run", settings=quick))
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))["count"]
     model = json.loads((tmp_path / "run" / "model" / "model.json").read_text(encoding="utf-8"))
     search = RSTC.load(tmp_path / "run" / "model").n_clusters_search_

@@ -14,6 +14,7 @@ from rstc import RSTC, InputError
 from rstc.pipelines.apply_edits import apply_edits
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file
+from rstc.pipelines.request import RunRequest
 from rstc.pseudo_labels.outliers import OutlierDetector, choose_threshold, fit_outlier_detector, inlier_cdf
 from rstc.representation.loading import load_encoder
 from rstc.results.corrected_run import CorrectedRun
@@ -122,7 +123,7 @@ def noisy_run(tiny_encoder: str, quick: dict[str, Any], tickets: Path, tmp_path:
     table = pd.read_csv(tickets)
     added = pd.DataFrame({"text": ["zzz qqq xxx www", "vvv kkk jjj hhh", None]})
     pd.concat([table, added]).to_csv(tmp_path / "mixed.csv", index=False)
-    cluster_file(str(tmp_path / "mixed.csv"), tmp_path / "run", 4, settings=quick | {"noise": 0.001})
+    cluster_file(RunRequest(str(tmp_path / "mixed.csv"), tmp_path / "run", 4, settings=quick | {"noise": 0.001}))
     return tmp_path / "run"
 
 

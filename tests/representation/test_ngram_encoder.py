@@ -13,6 +13,7 @@ import torch
 from rstc import RSTC, InputError, OnnxModel
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file
+from rstc.pipelines.request import RunRequest
 from rstc.representation.encoder import Encoder
 from rstc.representation.loading import load_encoder
 from tiny_encoder import build_tiny_ngram_encoder
@@ -131,6 +132,6 @@ def test_fitted_models_save_load_predict_and_export(
 
 def test_the_command_line_clusters_and_predicts_in_blocks(folder: str, tickets: Path, tmp_path: Path) -> None:
     settings = {"encoder": folder, "kmeans_starts": 1, "repeats": 0}
-    cluster_file(str(tickets), tmp_path / "run", 4, truth_column="topic", settings=settings)
+    cluster_file(RunRequest(str(tickets), tmp_path / "run", 4, truth_column="topic", settings=settings))
     predict_file(tmp_path / "run" / "model", str(tickets), tmp_path / "predicted.csv")
     assert (tmp_path / "predicted.csv").is_file()

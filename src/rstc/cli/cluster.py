@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,7 @@ from rstc.errors import InputError
 from rstc.io.cache_folder import default_cache_folder
 
 if TYPE_CHECKING:
+    from rstc.pipelines.request import RunRequest
     from rstc.results.summary import Summary
 
 MAX_DIGITS = 100  # of a number of clusters or a range
@@ -205,37 +206,41 @@ def cluster(
 
         cut -f2 queries.tsv | rstc cluster - -k 30 --out run
     """
+    from rstc.pipelines.request import RunRequest
     from rstc.results.comparisons import ComparisonRequest
 
     changes = merge_settings(
         context, settings, {"device": device, "encoder": encoder, "noise": noise, "detail": detail}
     )
-    n_clusters = _parse_n_clusters(clusters)
-    options: dict[str, Any] = {
-        "text_column": text_column,
-        "view_columns": _parse_view_columns(views),
-        "truth_column": truth,
-        "label_column": labels,
-        "preset": preset,
-        "settings": changes,
-        "seed": seed,
-        "format": format,
-        "sheet": sheet,
-        "encoding": encoding,
-        "header": header,
-        "guard_formulas": guard_formulas,
-        "keep_columns": keep_columns,
-        "comparisons": ComparisonRequest.build(time, every, by or []),
-        "overwrite": overwrite,
-        "cache": default_cache_folder() if cache else None,
-    }
     given = find_given(context)
+    request = RunRequest(
+        file,
+        out,
+        _parse_n_clusters(clusters),
+        text_column=text_column,
+        view_columns=_parse_view_columns(views),
+        truth_column=truth,
+        label_column=labels,
+        format=format,
+        encoding=encoding,
+        header=header,
+        sheet=sheet,
+        preset=preset,
+        settings=changes,
+        seed=seed,
+        guard_formulas=guard_formulas,
+        keep_columns=keep_columns,
+        comparisons=ComparisonRequest.build(time, every, by or []),
+        sources={name: source for name, (_, source) in given.items() if source != COMMAND_LINE},
+        overwrite=overwrite,
+        resume=resume is not False,
+        cache=default_cache_folder() if cache else None,
+    )
     if dry_run:
         from rstc.cli.plan import show_plan
 
-        return show_plan(file, out, n_clusters, given, resume=resume is not False, **options)
-    recorded = {name: source for name, (_, source) in given.items() if source != COMMAND_LINE}
-    return _run(file, out, n_clusters, resume, sources=recorded, **options)
+        return show_plan(request, given)
+    return _run(request, resume_requested=bool(resume))
 
 
 def _parse_n_clusters(text: str) -> int | str:
@@ -266,18 +271,15 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
         rstc demo --out demo-run
     """
     from rstc.cli.display import output
+    from rstc.pipelines.request import RunRequest
     from rstc.results.comparisons import ComparisonRequest
 
     with resources.as_file(resources.files("rstc.samples") / "customer_messages.csv") as sample:
-        document = _run(
-            str(sample),
-            out,
-            10,
-            seed=seed,
-            overwrite=overwrite,
-            truth_column="topic",
-            comparisons=ComparisonRequest.build("date", None, ["channel"]),
+        comparisons = ComparisonRequest.build("date", None, ["channel"])
+        request = RunRequest(
+            str(sample), out, 10, truth_column="topic", seed=seed, comparisons=comparisons, overwrite=overwrite
         )
+        document = _run(request)
     output.print(
         f"Look next at the page's tabs Over time and Groups; correct clusters: rstc explore {out}", soft_wrap=True
     )
@@ -285,12 +287,13 @@ def demo(out: Out = Path("demo-run"), overwrite: Overwrite = False, seed: Seed =
     return document
 
 
-def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None, **options: Any) -> RunDocument | None:
+def _run(request: RunRequest, resume_requested: bool = False) -> RunDocument | None:
     """Cluster a file and print the result."""
     from rstc.cli.display import output, show_progress
 
-    warn_plain_text_input(file, options.get("format"))
-    with show_progress(file, out) as listener:
+    out = request.out
+    warn_plain_text_input(request.path, request.format)
+    with show_progress(request.path, out) as listener:
         from rstc.pipelines.cluster import cluster_file
         from rstc.results.run_folder import REPORT, read_summary
         from rstc.runtime.distributed import process_group_session
@@ -298,25 +301,17 @@ def _run(file: str, out: Path, n_clusters: int | str, resume: bool | None = None
 
         stop_handler = StopHandler()
         with process_group_session() as processes, stop_handler.listen() if processes.is_single else nullcontext():
-            summary = cluster_file(
-                file,
-                out,
-                n_clusters,
-                resume=resume is not False,
-                stop_handler=stop_handler,
-                listener=listener,
-                **options,
-            )
+            summary = cluster_file(request, stop_handler=stop_handler, listener=listener)
     if summary is None:  # another process of the group prints the result
         return None
-    _print_summary(summary, out, resume_requested=bool(resume))
-    if options.get("truth_column"):
+    _print_summary(summary, out, resume_requested=resume_requested)
+    if request.truth_column:
         from rstc.pipelines.score import score_run
 
-        score_run(out, options["truth_column"])
+        score_run(out, request.truth_column)
         summary = read_summary(out)
-    findings = print_comparison_findings(out) if options.get("comparisons") else []
-    report_formula_guard(options.get("guard_formulas", False), summary.input.format, output)
+    findings = print_comparison_findings(out) if request.comparisons else []
+    report_formula_guard(request.guard_formulas, summary.input.format, output)
     output.print(f"Written to {out}: open {out / REPORT} in a browser", soft_wrap=True)
     return _describe_run(summary, out, findings)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rstc.cli.documents.plans import EncoderItem, EstimateItem, PlanDocument, SourceItem, TextsItem
@@ -11,6 +10,7 @@ from rstc.cli.options import warn_plain_text_input
 
 if TYPE_CHECKING:
     from rstc.pipelines.plan import RunPlan
+    from rstc.pipelines.request import RunRequest
 
 ACTIONS = {
     "start": "start a new run",
@@ -20,62 +20,52 @@ ACTIONS = {
 }
 
 
-def show_plan(
-    file: str, out: Path, n_clusters: int | str, given: Mapping[str, tuple[Any, str]], **options: Any
-) -> PlanDocument:
+def show_plan(request: RunRequest, given: Mapping[str, tuple[Any, str]]) -> PlanDocument:
     """Plan a run, print the plan and return its document.
 
     Parameters
     ----------
-    file : str
-        The input.
-    out : Path
-        The run folder.
-    n_clusters : int or str
-        The requested number of clusters.
+    request : RunRequest
+        The request of the run.
     given : mapping
         The options and settings that were given, each with its value and where it was given.
-    **options
-        What `rstc.pipelines.plan.plan_run` takes besides.
     """
     from rstc.cli.display import output, show_progress
 
-    warn_plain_text_input(file, options["format"])
-    with show_progress(file) as listener:
+    warn_plain_text_input(request.path, request.format)
+    with show_progress(request.path) as listener:
         from rstc.pipelines.plan import plan_run
 
-        plan = plan_run(file, out, n_clusters, listener=listener, **options)
-    document = describe_plan(plan, file, out, given, options)
+        plan = plan_run(request, listener)
+    document = describe_plan(plan, request, given)
     for name, text in format_plan(document):
         output.print(f"{name:<12} {text}", soft_wrap=True)
     return document
 
 
-def describe_plan(
-    plan: RunPlan, file: str, out: Path, given: Mapping[str, tuple[Any, str]], options: Mapping[str, Any]
-) -> PlanDocument:
+def describe_plan(plan: RunPlan, request: RunRequest, given: Mapping[str, tuple[Any, str]]) -> PlanDocument:
     """Return the document of a plan."""
     from rstc.io.columns import list_text_columns
     from rstc.representation.encoder_choice import BUNDLED_TITLE
 
     columns = plan.run_input.columns
-    comparisons = options["comparisons"]
+    comparisons = request.comparisons
     used = {
         "text": list_text_columns(columns.text),
         "views": list(columns.views or ()),
         "labels": [columns.labels] if columns.labels else [],
-        "truth": [options["truth_column"]] if options["truth_column"] else [],
+        "truth": [request.truth_column] if request.truth_column else [],
         "time": [comparisons.time] if comparisons and comparisons.time else [],
         "by": comparisons.by if comparisons else [],
     }
     seconds = {name: round(value, 1) for name, value in vars(plan.seconds).items()}
     return PlanDocument(
         dry_run=True,
-        folder=str(out),
+        folder=str(request.out),
         action=plan.action,
         writes=[str(path) for path in plan.writes],
         overwrites=[str(path) for path in plan.overwrites],
-        file=file,
+        file=request.path,
         format=plan.run_input.format,
         columns={name: members for name, members in used.items() if members},
         kept_columns=plan.kept_columns,
@@ -104,8 +94,8 @@ def describe_plan(
             seconds=round(plan.seconds.total, 1),
             seconds_by_part=seconds,
         ),
-        seed=options["seed"],
-        preset=options["preset"],
+        seed=request.seed,
+        preset=request.preset,
         given={name: SourceItem(value=value, source=source) for name, (value, source) in given.items()},
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib.metadata import version
@@ -23,9 +23,10 @@ from rstc.errors import InputError
 from rstc.io.atomic import replace_folder
 from rstc.io.durability import flush_folder
 from rstc.io.formats import SUFFIXES
-from rstc.pipelines.inputs import RunInput, check_settings, digest_rows, read_checked_input
+from rstc.pipelines.inputs import RunInput, digest_rows, read_checked_input
+from rstc.pipelines.request import RunRequest
 from rstc.report.html.render import write_page
-from rstc.results.comparisons import ComparisonRequest, write_request
+from rstc.results.comparisons import write_request
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.proposals import read_proposals
 from rstc.results.run_folder import (
@@ -60,30 +61,7 @@ Command = dict[str, Any]  # what a run was requested with, as JSON values
 
 
 def cluster_file(
-    path: str,
-    out: Path,
-    n_clusters: int | str | tuple[int, int] = "auto",
-    *,
-    text_column: str | Sequence[str] | None = None,
-    view_columns: tuple[str, str] | None = None,
-    truth_column: str | None = None,
-    label_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    header: bool | None = None,
-    sheet: str | None = None,
-    preset: str = "default",
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    guard_formulas: bool = False,
-    keep_columns: bool = True,
-    comparisons: ComparisonRequest | None = None,
-    sources: Mapping[str, str] | None = None,
-    overwrite: bool = False,
-    resume: bool = True,
-    cache: Path | None = None,
-    stop_handler: StopHandler | None = None,
-    listener: Listener | None = None,
+    request: RunRequest, *, stop_handler: StopHandler | None = None, listener: Listener | None = None
 ) -> Summary | None:
     """Cluster the texts of a file and write the run folder.
 
@@ -93,48 +71,8 @@ def cluster_file(
 
     Parameters
     ----------
-    path : str
-        The file, or "-" for standard input.
-    out : Path
-        The run folder.
-    n_clusters : int, str or pair of int
-        Number of clusters, "auto", or a range such as (10, 60) or "10-60".
-    text_column : str or sequence of str, optional
-        The column of texts, or several whose texts are joined by line breaks; by default the only column that can be
-        it.
-    view_columns : pair of str, optional
-        Two columns of augmented versions of the texts, which take the place of the setting `views`.
-    truth_column : str, optional
-        A column of true classes; it has to exist, and is not used.
-    label_column : str, optional
-        A column of given classes, empty where a text has none; each class becomes a cluster of that name.
-    format, encoding : str
-        Format (by default by the name of the file) and encoding of the file.
-    header : bool, optional
-        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
-        refused if it looks like data.
-    sheet : str, optional
-        The sheet of a workbook, by its name or its number from 1; by default the first one.
-    preset : str
-        Preset that settings without a value come from.
-    settings : mapping, optional
-        Settings of the run (`rstc.Config`).
-    seed : int
-        Seed of the run.
-    guard_formulas : bool
-        Whether to escape texts in clusters.<format> that a spreadsheet would evaluate as a formula.
-    keep_columns : bool
-        Whether points.parquet and the page hold the other columns of the file.
-    comparisons : ComparisonRequest, optional
-        Columns of the file that the clusters are compared by at the end of the run.
-    sources : mapping, optional
-        Where options and settings come from that were not given on the command line; the summary records it.
-    overwrite : bool
-        Whether an earlier run in the folder may be replaced.
-    resume : bool
-        Whether to resume from checkpoints in the folder.
-    cache : Path, optional
-        A folder that stores embeddings for later runs.
+    request : RunRequest
+        What is clustered, how, and where the run is written.
     stop_handler : StopHandler, optional
         Receives requests to stop; the run then writes a checkpoint and ends.
     listener : callable, optional
@@ -145,37 +83,23 @@ def cluster_file(
     Summary or None
         None in all processes but the first.
     """
-    config = check_settings(preset, settings, view_columns)
+    out, overwrite, config = request.out, request.overwrite, request.check_settings()
     processes = current_process_group()
     processes.run_on_first(lambda: check_target(out, overwrite))
     progress = Progress(listener)
     with progress.stage("read"):
-        run_input, _ = read_checked_input(
-            path,
-            n_clusters,
-            config,
-            processes,
-            format=format,
-            encoding=encoding,
-            header=header,
-            sheet=sheet,
-            text_column=text_column,
-            view_columns=view_columns,
-            truth_column=truth_column,
-            label_column=label_column,
-            comparisons=comparisons,
-        )
+        run_input, _ = read_checked_input(request, config, processes)
 
     def describe_command() -> Command:
-        return describe_request(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
+        return describe_request(request, run_input, config)
 
     with ExitStack() as stack:
         processes.run_on_first(lambda: stack.enter_context(lock_run(out)))
         processes.run_on_first(lambda: check_target(out, overwrite))  # another process may have written it meanwhile
-        if processes.run_on_first(lambda: can_be_completed(out, describe_command, overwrite, resume)):
+        if processes.run_on_first(lambda: can_be_completed(request, describe_command)):
             if not processes.is_first:
                 return None
-            write_request(out, comparisons)
+            write_request(out, request.comparisons)
             return add_map_and_page(out, progress)
         with progress.stage("load"):
             progress.advance(0, 0)
@@ -185,24 +109,29 @@ def cluster_file(
             from rstc.training.checkpointing import CheckpointFolder
 
         choose_device(config.device)  # raises if it is not available
-        model = RSTC(n_clusters, preset=preset, random_state=seed, **(settings or {}))
+        model = RSTC(request.n_clusters, preset=request.preset, random_state=request.seed, **(request.settings or {}))
         checkpoints = CheckpointFolder(
-            out / CHECKPOINTS, resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
+            out / CHECKPOINTS, request.resume, replace=overwrite, stop_handler=stop_handler or StopHandler()
         )
         column = run_input.columns.text
         name = tuple(column) if isinstance(column, list) else column
         texts = pd.Series(run_input.texts, name=name, dtype=object)  # the model keeps the names of its columns
         model.fit(
-            texts, run_input.labels, views=run_input.views, progress=listener, checkpoints=checkpoints, cache=cache
+            texts,
+            run_input.labels,
+            views=run_input.views,
+            progress=listener,
+            checkpoints=checkpoints,
+            cache=request.cache,
         )
         origin = RunOrigin(
-            preset,
-            seed,
-            guard_formulas,
+            request.preset,
+            request.seed,
+            request.guard_formulas,
             checkpoints.resumed_at,
-            keep_columns=keep_columns,
-            comparisons=comparisons,
-            sources=sources or {},
+            keep_columns=request.keep_columns,
+            comparisons=request.comparisons,
+            sources=request.sources,
         )
         if not write_results(out, run_input, model, origin, progress, processes, describe_command):
             return None
@@ -332,15 +261,7 @@ def add_map_and_page(folder: Path, progress: Progress) -> Summary:
     return summary
 
 
-def describe_request(
-    run_input: RunInput,
-    n_clusters: int | str | tuple[int, int],
-    config: Config,
-    preset: str,
-    seed: int,
-    guard_formulas: bool,
-    keep_columns: bool,
-) -> Command:
+def describe_request(request: RunRequest, run_input: RunInput, config: Config) -> Command:
     """Return what the result of a run follows from, to recognise the same command."""
     command = {
         "file": run_input.file,
@@ -349,24 +270,24 @@ def describe_request(
         "text column": run_input.columns.text,
         "view columns": run_input.columns.views,
         "label column": run_input.columns.labels,
-        "clusters": n_clusters,
+        "clusters": request.n_clusters,
         "settings": config.to_dict(),
-        "preset": preset,
-        "seed": seed,
-        "guard formulas": guard_formulas,
-        "keep columns": keep_columns,
+        "preset": request.preset,
+        "seed": request.seed,
+        "guard formulas": request.guard_formulas,
+        "keep columns": request.keep_columns,
         "rstc": version("rstc"),
     }
     described: Command = json.loads(json.dumps(command))
     return described
 
 
-def can_be_completed(out: Path, describe_command: Callable[[], Command], overwrite: bool, resume: bool) -> bool:
-    """Return whether a folder holds the results of the same command, whose map and page are missing."""
-    if not is_unfinished(out):
+def can_be_completed(request: RunRequest, describe_command: Callable[[], Command]) -> bool:
+    """Return whether the run folder holds the results of the same command, whose map and page are missing."""
+    if not is_unfinished(request.out):
         return False
-    if read_unfinished(out).command == describe_command():
-        return resume
-    if not overwrite:
-        raise InputError(f"{out} holds an earlier run; choose another folder or use --overwrite")
+    if read_unfinished(request.out).command == describe_command():
+        return request.resume
+    if not request.overwrite:
+        raise InputError(f"{request.out} holds an earlier run; choose another folder or use --overwrite")
     return False

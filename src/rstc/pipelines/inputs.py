@@ -6,14 +6,13 @@ Nothing slow is imported, so that a wrong input or setting is said at once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from rstc.config import Config, make_config
+from rstc.config import Config
 from rstc.errors import InputError
 from rstc.io.columns import (
     TextColumn,
@@ -25,7 +24,7 @@ from rstc.io.columns import (
 )
 from rstc.io.formats import detect_format, iter_tables, read_table
 from rstc.io.text_files import STANDARD_INPUT
-from rstc.representation.folder_checks import check_encoder_source
+from rstc.pipelines.request import RunRequest
 from rstc.results.comparisons import ComparisonRequest, check_request
 from rstc.runtime.distributed import ProcessGroup, row_range
 from rstc.validation.fit_input import FitInput, validate_fit_input
@@ -92,50 +91,15 @@ class RunInput:
     sheet: str | None = None
 
 
-def read_input(
-    path: str,
-    format: str,
-    encoding: str,
-    processes: ProcessGroup,
-    text_column: TextColumn | None = None,
-    view_columns: tuple[str, str] | None = None,
-    truth_column: str | None = None,
-    label_column: str | None = None,
-    sheet: str | None = None,
-    header: bool | None = None,
-) -> RunInput:
-    """Read a file, or the share of it that this process has.
-
-    Parameters
-    ----------
-    path : str
-        The file, or "-" for standard input.
-    format, encoding : str
-        Format and encoding of the file.
-    processes : ProcessGroup
-        The processes that share the run.
-    text_column : str or list of str, optional
-        The column of texts, or several that are joined; by default the only column that can be it.
-    view_columns : pair of str, optional
-        Two columns of augmented versions of the texts.
-    truth_column : str, optional
-        A column of true classes; it has to exist, and is not used.
-    label_column : str, optional
-        A column of given classes, empty where a text has none.
-    sheet : str, optional
-        The sheet of a workbook, by its name or its number from 1; by default the first one.
-    header : bool, optional
-        Whether the first row of a CSV file or a sheet holds the names of the columns; by default it does, but it is
-        refused if it looks like data.
-
-    Returns
-    -------
-    RunInput
-    """
+def read_input(request: RunRequest, processes: ProcessGroup) -> RunInput:
+    """Read the file of a run, or the share of it that this process has."""
+    path, encoding, sheet, header = request.path, request.encoding, request.sheet, request.header
+    format, text_column = detect_format(path, request.format), to_text_column(request.text_column)
+    view_columns, label_column = request.view_columns, request.label_column
     file = "standard input" if path == STANDARD_INPUT else Path(path).name
 
     def find_columns(table: pd.DataFrame) -> Columns:
-        names = (*(view_columns or ()), truth_column, label_column)
+        names = (*(view_columns or ()), request.truth_column, label_column)
         others = [find_text_column(table, name) for name in names if name]
         columns = Columns(find_text_columns(table, text_column, other_columns=others), view_columns, label_column)
         check_reserved_columns(table.columns)
@@ -180,47 +144,17 @@ def read_input(
     return RunInput(file, format, columns, texts, views, None, rows, n_rows, read_tables, sheet)
 
 
-def check_settings(preset: str, settings: Mapping[str, Any] | None, view_columns: tuple[str, str] | None) -> Config:
-    """Return the settings of a run; raise InputError if they do not fit together or the encoder cannot be used."""
-    config = make_config(preset, settings)
-    if view_columns and "views" in (settings or {}):
-        raise InputError("views come from two columns or from a view specification, not from both")
-    if view_columns and not config.count_trained_layers(0):
-        raise InputError("--views are used in training only; add --set training=always")
-    check_encoder_source(config.encoder)
-    return config
-
-
-def read_checked_input(
-    path: str,
-    n_clusters: int | str | tuple[int, int],
-    config: Config,
-    processes: ProcessGroup,
-    *,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    header: bool | None = None,
-    sheet: str | None = None,
-    text_column: str | Sequence[str] | None = None,
-    view_columns: tuple[str, str] | None = None,
-    truth_column: str | None = None,
-    label_column: str | None = None,
-    comparisons: ComparisonRequest | None = None,
-) -> tuple[RunInput, FitInput]:
+def read_checked_input(request: RunRequest, config: Config, processes: ProcessGroup) -> tuple[RunInput, FitInput]:
     """Read the input of a run and check it.
 
     Parameters
     ----------
-    path : str
-        The file, or "-" for standard input.
-    n_clusters : int, str or pair of int
-        The requested number of clusters.
+    request : RunRequest
+        The request of the run.
     config : Config
-        The settings of the run.
+        Its settings.
     processes : ProcessGroup
         The processes that share the run.
-    format, encoding, header, sheet, text_column, view_columns, truth_column, label_column, comparisons
-        As in `rstc.pipelines.cluster.cluster_file`.
 
     Returns
     -------
@@ -229,22 +163,11 @@ def read_checked_input(
     fit_input : FitInput
         Their texts, as a model is fitted on them.
     """
-    run_input = read_input(
-        path,
-        detect_format(path, format),
-        encoding,
-        processes,
-        to_text_column(text_column),
-        view_columns,
-        truth_column,
-        label_column,
-        sheet,
-        header,
-    )
+    run_input, comparisons = read_input(request, processes), request.comparisons
     fit_input = validate_fit_input(
         run_input.texts,
         run_input.labels,
-        n_clusters,
+        request.n_clusters,
         class_contrast=config.class_contrast,
         noise=config.noise,
         processes=processes,

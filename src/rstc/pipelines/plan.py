@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from rstc.errors import MissingTextWarning, UnusedSettingWarning
 from rstc.io.columns import list_text_columns
 from rstc.io.formats import SUFFIXES
 from rstc.pipelines.cluster import Command, can_be_completed, describe_request
-from rstc.pipelines.inputs import Columns, RunInput, check_settings, read_checked_input
-from rstc.results.comparisons import ComparisonRequest
+from rstc.pipelines.inputs import Columns, RunInput, read_checked_input
+from rstc.pipelines.request import RunRequest
 from rstc.results.run_folder import (
     CHECKPOINTS,
     CLUSTERS,
@@ -149,37 +149,15 @@ class RunPlan:
     config: Config
 
 
-def plan_run(
-    path: str,
-    out: Path,
-    n_clusters: int | str | tuple[int, int] = "auto",
-    *,
-    text_column: str | Sequence[str] | None = None,
-    view_columns: tuple[str, str] | None = None,
-    truth_column: str | None = None,
-    label_column: str | None = None,
-    format: str | None = None,
-    encoding: str = "utf-8",
-    header: bool | None = None,
-    sheet: str | None = None,
-    preset: str = "default",
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    guard_formulas: bool = False,
-    keep_columns: bool = True,
-    comparisons: ComparisonRequest | None = None,
-    overwrite: bool = False,
-    resume: bool = True,
-    cache: Path | None = None,
-    listener: Listener | None = None,
-) -> RunPlan:
+def plan_run(request: RunRequest, listener: Listener | None = None) -> RunPlan:
     """Check everything that a run checks before it starts, and say what it would do; nothing is written.
 
     Parameters
     ----------
-    path, out, n_clusters, text_column, view_columns, truth_column, label_column, format, encoding, header, sheet, \
-    preset, settings, seed, guard_formulas, keep_columns, comparisons, overwrite, resume, cache, listener
-        As in `rstc.pipelines.cluster.cluster_file`.
+    request : RunRequest
+        The request of the run.
+    listener : callable, optional
+        Called with (stage, done, total).
 
     Returns
     -------
@@ -190,33 +168,19 @@ def plan_run(
     InputError
         If the run would not start.
     """
-    config = check_settings(preset, settings, view_columns)
-    check_target(out, overwrite, recover=False)
+    out, config = request.out, request.check_settings()
+    check_target(out, request.overwrite, recover=False)
     progress = Progress(listener)
     with progress.stage("read"):
-        run_input, fit_input = read_checked_input(
-            path,
-            n_clusters,
-            config,
-            SINGLE_PROCESS,
-            format=format,
-            encoding=encoding,
-            header=header,
-            sheet=sheet,
-            text_column=text_column,
-            view_columns=view_columns,
-            truth_column=truth_column,
-            label_column=label_column,
-            comparisons=comparisons,
-        )
+        run_input, fit_input = read_checked_input(request, config, SINGLE_PROCESS)
     texts = fit_input.data.texts
 
     def describe_command() -> Command:
-        return describe_request(run_input, n_clusters, config, preset, seed, guard_formulas, keep_columns)
+        return describe_request(request, run_input, config)
 
-    action = _find_action(out, resume, can_be_completed(out, describe_command, overwrite, resume))
-    _warn(config, texts, run_input, view_columns)
-    writes = _list_files(out, run_input.format, comparisons is not None)
+    action = _find_action(out, request.resume, can_be_completed(request, describe_command))
+    _warn(config, texts, run_input)
+    writes = _list_files(out, run_input.format, request.comparisons is not None)
 
     with progress.stage("load"):
         progress.advance(0, 0)
@@ -238,8 +202,8 @@ def plan_run(
 
     n_distinct = len(set(texts))
     n_to_encode = n_distinct
-    if cache is not None and cache.is_dir():
-        n_to_encode = EmbeddingCache(cache, encoder).count_missing(encoder.tokenize(texts))
+    if request.cache is not None and request.cache.is_dir():
+        n_to_encode = EmbeddingCache(request.cache, encoder).count_missing(encoder.tokenize(texts))
     sample = _draw_sample(texts)
     tokens = encoder.tokenize(sample)
     encoder.embed(tokens[:WARM_UP])
@@ -260,7 +224,7 @@ def plan_run(
         n_characters=sum(map(len, texts)),
         languages=languages,
         encoder_reason=choice.reason if choice else None,
-        kept_columns=_list_kept(run_input) if keep_columns else [],
+        kept_columns=_list_kept(run_input) if request.keep_columns else [],
         n_clusters=fit_input.n_clusters,
         n_trained=n_fit,
         max_steps=n_steps,
@@ -284,12 +248,12 @@ def plan_run(
     )
 
 
-def _warn(config: Config, texts: Sequence[str], run_input: RunInput, view_columns: object) -> None:
+def _warn(config: Config, texts: Sequence[str], run_input: RunInput) -> None:
     """Warn and raise as the run itself would after its input was read."""
     n_rows = len(run_input.texts)
     if len(texts) < n_rows:
         warnings.warn(MissingTextWarning(n_rows - len(texts), n_rows), stacklevel=3)
-    if view_columns:
+    if run_input.columns.views:
         config.check_steps_for_views(len(texts))
     if unused := config.list_unused(len(texts)):
         warnings.warn(UnusedSettingWarning(unused, config.training), stacklevel=3)

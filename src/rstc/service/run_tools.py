@@ -14,6 +14,7 @@ import numpy as np
 
 from rstc.errors import InputError
 from rstc.pipelines.cluster import cluster_file
+from rstc.pipelines.request import RunRequest
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.run_folder import REPORT, SUMMARY, is_unfinished
 from rstc.results.summary import ClusterEntry
@@ -86,7 +87,8 @@ class RunTools:
         if target == self.root:
             raise InputError("the run needs a folder of its own below the root")
         settings = self._resolve_settings(settings or {})
-        cluster_file(str(source), target, n_clusters, text_column=text_column, settings=settings, listener=listener)
+        request = RunRequest(str(source), target, n_clusters, text_column=text_column, settings=settings)
+        cluster_file(request, listener=listener)
         return self.describe(self.name_of(target))
 
     def _resolve_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
