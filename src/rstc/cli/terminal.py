@@ -19,6 +19,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from rstc.cli.exit_codes import ParserError
+from rstc.errors import InputError
 from rstc.runtime.terminal_text import replace_controls
 
 
@@ -27,6 +28,16 @@ class CleanConsole(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, **options)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as rich does; an error says that it is the output that cannot be written, and not a file."""
+        try:
+            super().print(*objects, **options)
+        except BrokenPipeError:
+            raise
+        except OSError as problem:
+            stream = "standard error" if self.stderr else "standard output"
+            raise InputError(f"{stream} cannot be written: {problem.strerror or problem}") from problem
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Return a string as it is measured and laid out."""
