@@ -228,6 +228,7 @@ TOKENIZERS: list[tuple[dict[str, Any], str]] = [
     ({"normalizer": {"type": "Prepend", "prepend": "x" * 1000}}, "adds a text"),
     ({"normalizer": {"type": "Trap"}}, "unknown kind: 'Trap'"),
     ({"pre_tokenizer": {"type": "Custom"}}, "unknown kind: 'Custom'"),
+    ({"pre_tokenizer": {"type": []}}, "unknown kind: '\\[\\]'"),
     ({"post_processor": {"type": "TemplateProcessing", "single": [{}] * 100}}, "adds 100 tokens"),
     (
         {"post_processor": {"type": "TemplateProcessing", "single": [], "special_tokens": {"a": {"ids": [1] * 10**4}}}},

@@ -92,7 +92,7 @@ def _list_components(path: Path, part: str, value: Any) -> Iterator[dict[str, An
         kind = component.get("type", "BPE" if part == "model" and "merges" in component else None)
         if kind is None and part == "model":  # of files of early versions, which do not name it
             kind = "WordPiece" if "continuing_subword_prefix" in component else "WordLevel"
-        if kind not in _COMPONENTS[part]:
+        if not isinstance(kind, str) or kind not in _COMPONENTS[part]:
             raise InputError(f"{path} has a {part} of an unknown kind: {str(kind)[:40]!r}")
         yield component
         for key in ("normalizers", "pretokenizers", "processors"):
