@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import is_valid_linkage, linkage
 from scipy.spatial.distance import pdist
 from sklearn.preprocessing import normalize
 
+from rstc.errors import InputError
 from rstc.numerics.hierarchy import build_tree, collapse_tree, cut_tree
 
 
@@ -19,6 +21,12 @@ def points(n: int = 12) -> np.ndarray:
 def test_tree_over_single_points_is_that_of_scipy() -> None:
     tree, expected = build_tree(points(), np.arange(12), 12), linkage(pdist(points(), "cosine"), "average")
     assert np.allclose(tree, expected, atol=1e-5)
+
+
+def test_groups_without_a_finite_mean_are_refused() -> None:
+    """The chains of nearest neighbours would go in circles."""
+    with pytest.raises(InputError, match="not finite"):
+        build_tree(np.full((4, 5), np.nan, dtype=np.float32), np.arange(4), 4)
 
 
 def test_distance_of_groups_is_the_mean_distance_of_their_points() -> None:

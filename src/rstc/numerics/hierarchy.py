@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from rstc.errors import InputError
 from rstc.runtime.distributed import SINGLE_PROCESS, ProcessGroup
 
 # (n - 1, 4), in the format of scipy.cluster.hierarchy.linkage: two nodes, their distance, their number of leaves.
@@ -60,6 +61,10 @@ def average_linkage(means: NDArray[np.float32], sizes: NDArray[np.float64]) -> l
         All n - 1 merges, in the order of the chains, not of similarity.
     """
     similarity = means @ means.T  # (n, n)
+    if not np.isfinite(similarity).all():  # the chains would never end
+        raise InputError(
+            "clusters cannot be compared, because some of their means are not finite; is there enough memory?"
+        )
     np.fill_diagonal(similarity, -np.inf)
     sizes, active = np.maximum(sizes, 1e-9), np.ones(len(sizes), dtype=bool)
     merges: list[Merge] = []

@@ -27,6 +27,7 @@ from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit
 from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, hold_run_lock, read_rows, write_clusters
 from rstc.results.run_models import find_original_model
+from rstc.runtime.memory import check_memory_for_products
 from rstc.runtime.optional import is_torch_installed
 from rstc.runtime.progress import Listener, Progress
 
@@ -224,6 +225,7 @@ class _RunFiles:
         from rstc.pseudo_labels.confidence_model import assess_confidence
 
         E = self.embeddings
+        check_memory_for_products()
         with self.progress.stage("fit head"):
             model = correct_model(model, E, run)
             P = model.network.predict_embeddings(E).log_p.exp().numpy()

@@ -23,6 +23,7 @@ GB = 1e9
 
 # Measured at the peak of runs of 10,000 to 1,000,000 texts (benchmarks/scale.py), rounded up.
 _LIBRARY_BYTES = 0.8 * GB
+_PRODUCT_BYTES = 0.1 * GB  # the buffers of OpenBLAS for two threads, and some room
 _BYTES_PER_TEXT = 450  # the row, the string object and the token objects of a text, without its characters
 _COPIES_OF_PREDICTIONS = 2  # log P and P of all texts
 _COPIES_PER_FIT_TEXT = 3  # of embeddings, features and predictions while pseudo-labels are computed
@@ -159,6 +160,23 @@ def check_memory(estimate: MemoryEstimate, limit_gb: float = 0.0) -> None:
         f"training on {estimate.n_fit_texts:,} of them, {estimate.step_bytes / GB:.1f} GB for a step and "
         f"{estimate.repeat_bytes / GB:.1f} GB for repeats; {advice}, or set memory_gb to override this estimate"
     )
+
+
+def check_memory_for_products() -> None:
+    """Raise an error if too little memory is free for products of matrices.
+
+    OpenBLAS takes a buffer at the first product, and tries again forever where it gets none.
+
+    Raises
+    ------
+    ResourceLimitError
+    """
+    free = free_memory()
+    if free is not None and free < _PRODUCT_BYTES:
+        raise ResourceLimitError(
+            f"there is not enough memory: {free / 1e6:.0f} MB are free, and products of matrices need "
+            f"{_PRODUCT_BYTES / 1e6:.0f} MB; close other programs, or raise the limit"
+        )
 
 
 def find_limit(limit_gb: float) -> float | None:
