@@ -1,13 +1,12 @@
 """A plugin of pytest that counts how many faults of each kind were tried, and how many were withstood (`make chaos`).
 
 The kind is the argument of the marker `chaos`. The figures go to the file of --chaos-out, from which a table of
-docs/reliability.md is made.
+docs/reliability.md is made. They replace those of the same kinds, so that the suite can be run in parts.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ class Figures:
 
     def __init__(self, config: pytest.Config) -> None:
         self.path: Path | None = config.getoption("--chaos-out")
-        self.start = time.monotonic()
         self.counts: dict[str, Counter[str]] = {}
 
     @pytest.hookimpl(hookwrapper=True)
@@ -45,12 +43,13 @@ class Figures:
         """Write the numbers so far, if a file was asked for."""
         if self.path is None:
             return
-        from rstc.runtime.environment import package_versions
+        from rstc.runtime.environment import find_commit, package_versions
 
-        rows = []
-        for kind, counts in sorted(self.counts.items()):
+        earlier = json.loads(self.path.read_text(encoding="utf-8"))["rows"] if self.path.exists() else []
+        rows = {row["kind"]: row for row in earlier}
+        for kind, counts in self.counts.items():
             tried = counts["held"] + counts["failed"]
-            rows.append({"kind": kind, "tried": tried, "held": counts["held"], "skipped": counts["skipped"]})
-        minutes = round((time.monotonic() - self.start) / 60, 1)
-        content = {"rows": rows, "minutes": minutes, "versions": package_versions()}
+            row = {"kind": kind, "tried": tried, "held": counts["held"], "skipped": counts["skipped"]}
+            rows[kind] = row | {"commit": find_commit(), "versions": package_versions()}
+        content = {"rows": [rows[kind] for kind in sorted(rows)]}
         self.path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
