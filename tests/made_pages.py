@@ -13,7 +13,7 @@ from scipy.cluster.hierarchy import linkage
 
 from rstc.report.html.render import render_page
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import Points
+from rstc.results.points import Points
 from rstc.results.summary import TruthScores
 
 SUBJECTS = [

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fork_server import run_rstc
-from rstc.results.run_folder import read_points
+from rstc.results.points import read_points
 
 ROOT = Path(__file__).parent.parent
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")

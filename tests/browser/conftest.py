@@ -16,12 +16,8 @@ from rstc.pipelines.request import RunRequest
 from rstc.pipelines.score import score_run
 from rstc.report.html.render import write_page
 from rstc.results.kept_columns import make_storable
-from rstc.results.run_folder import (
-    read_points,
-    read_summary,
-    write_points,
-    write_summary,
-)
+from rstc.results.points import read_points, write_points
+from rstc.results.run_folder import read_summary, write_summary
 
 AIRLINES = ["Delta", "United", "Virgin"]
 

@@ -23,12 +23,8 @@ from rstc.results.comparisons import ComparisonRequest, Comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.group_shares import compute_group_shares
 from rstc.results.groups import cut_groups
-from rstc.results.run_folder import (
-    read_points,
-    read_summary,
-    write_points,
-    write_summary,
-)
+from rstc.results.points import read_points, write_points
+from rstc.results.run_folder import read_summary, write_summary
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.request import RunRequest
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import read_points, read_summary, write_points
+from rstc.results.points import read_points, write_points
+from rstc.results.run_folder import read_summary
 
 PHONE = (500, 900)
 

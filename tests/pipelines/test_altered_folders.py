@@ -29,7 +29,7 @@ from rstc.pipelines.edit_session import EditSession
 from rstc.pipelines.request import RunRequest
 from rstc.pipelines.update import update_run
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import SUMMED_FILES
+from rstc.results.run_files import SUMMED_FILES
 
 pytestmark = [pytest.mark.chaos("altered folders"), pytest.mark.usefixtures("socket_disabled", "few_head_steps")]
 

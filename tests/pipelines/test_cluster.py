@@ -16,7 +16,8 @@ from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.predict import predict_file
 from rstc.pipelines.request import RunRequest
 from rstc.pipelines.score import score_run
-from rstc.results.run_folder import read_points, read_summary
+from rstc.results.points import read_points
+from rstc.results.run_folder import read_summary
 from rstc.runtime.device import choose_precision
 
 Quick = dict[str, Any]

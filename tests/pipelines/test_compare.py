@@ -147,12 +147,8 @@ def test_an_update_compares_again_with_the_new_rows(
 def test_a_run_without_kept_columns_reads_its_rows(own_run: Path) -> None:
     from dataclasses import replace
 
-    from rstc.results.run_folder import (
-        read_points,
-        read_summary,
-        write_points,
-        write_summary,
-    )
+    from rstc.results.points import read_points, write_points
+    from rstc.results.run_folder import read_summary, write_summary
 
     kept = read_content(own_run)["groups"]
     write_points(own_run, replace(read_points(own_run), columns=pd.DataFrame()))
@@ -221,12 +217,8 @@ def test_a_damaged_file_of_comparisons_is_named(own_run: Path, stored: str) -> N
 def test_rows_that_make_a_column_useless_leave_it_out(own_run: Path, caplog: pytest.LogCaptureFixture) -> None:
     from dataclasses import replace
 
-    from rstc.results.run_folder import (
-        read_points,
-        read_summary,
-        write_points,
-        write_summary,
-    )
+    from rstc.results.points import read_points, write_points
+    from rstc.results.run_folder import read_summary, write_summary
 
     points = read_points(own_run)
     write_points(own_run, replace(points, columns=points.columns.assign(airline="Delta")))

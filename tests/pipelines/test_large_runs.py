@@ -17,7 +17,7 @@ from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.request import RunRequest
 from rstc.pipelines.update import update_run
 from rstc.representation.encoder import Encoder, TokenIds
-from rstc.results.run_folder import read_points
+from rstc.results.points import read_points
 
 Data = tuple[list[str], list[str]]
 

@@ -26,7 +26,7 @@ from rstc.pipelines.namers.prompt import cut_text, write_prompt
 from rstc.report.html.content import build_cluster_content
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import EditLog, read_log
-from rstc.results.run_folder import NAME_ANSWERS
+from rstc.results.run_files import NAME_ANSWERS
 
 KEY = "sk-secret-0123456789"
 Answer = tuple[int, dict[str, str], str]  # status, headers, content of the message or body of the error

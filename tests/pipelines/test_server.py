@@ -21,7 +21,9 @@ from rstc.pipelines.edit_session import EditSession
 from rstc.pipelines.name_clusters import rename_clusters
 from rstc.pipelines.server import ExploreServer
 from rstc.results.edits import read_log
-from rstc.results.run_folder import TEXT_EMBEDDINGS, read_embeddings, read_points, read_summary, write_summary
+from rstc.results.points import read_embeddings, read_points
+from rstc.results.run_files import TEXT_EMBEDDINGS
+from rstc.results.run_folder import read_summary, write_summary
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from rstc.results.kept_columns import from_bytes, make_storable, to_bytes
-from rstc.results.run_folder import Points, UnfinishedRun, read_points, read_unfinished, write_points, write_unfinished
+from rstc.results.points import Points, read_points, write_points
+from rstc.results.unfinished_run import UnfinishedRun, read_unfinished, write_unfinished
 
 
 def make_points(columns: pd.DataFrame) -> Points:

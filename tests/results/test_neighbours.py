@@ -11,12 +11,8 @@ import pytest
 
 from rstc.results import neighbours
 from rstc.results.neighbours import N_STORED, find_text_neighbours
-from rstc.results.run_folder import (
-    read_points,
-    read_summary,
-    write_points,
-    write_summary,
-)
+from rstc.results.points import read_points, write_points
+from rstc.results.run_folder import read_summary, write_summary
 
 
 def test_neighbours_are_the_most_similar_texts() -> None:

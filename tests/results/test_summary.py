@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from rstc import InputError
-from rstc.results.run_folder import SUMMARY, read_summary, write_summary
+from rstc.results.run_files import SUMMARY
+from rstc.results.run_folder import read_summary, write_summary
 from rstc.results.summary import Summary
 
 OLD_RUN = Path(__file__).parents[1] / "data/run-0.1.0"

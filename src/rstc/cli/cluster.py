@@ -295,7 +295,8 @@ def _run(request: RunRequest, resume_requested: bool = False) -> RunDocument | N
     warn_plain_text_input(request.path, request.format)
     with show_progress(request.path, out) as listener:
         from rstc.pipelines.cluster import cluster_file
-        from rstc.results.run_folder import REPORT, read_summary
+        from rstc.results.run_files import REPORT
+        from rstc.results.run_folder import read_summary
         from rstc.runtime.distributed import process_group_session
         from rstc.runtime.signals import StopHandler
 
@@ -320,7 +321,12 @@ def _describe_run(summary: Summary, out: Path, findings: list[str]) -> RunDocume
     """Return the document of a run."""
     from rstc.io.columns import list_text_columns
     from rstc.io.formats import SUFFIXES
-    from rstc.results.run_folder import CLUSTERS, MODEL, REPORT, SUMMARY
+    from rstc.results.run_files import (
+        CLUSTERS,
+        MODEL,
+        REPORT,
+        SUMMARY,
+    )
 
     files = {
         "clusters": CLUSTERS + SUFFIXES[summary.input.format],

@@ -93,7 +93,7 @@ def compare(
     """
     from rstc.cli.display import output
     from rstc.pipelines.compare import compare_run
-    from rstc.results.run_folder import REPORT
+    from rstc.results.run_files import REPORT
 
     comparisons = compare_run(folder, time, every, by or [], out)
     if comparisons.over_time is not None:

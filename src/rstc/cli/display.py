@@ -63,7 +63,7 @@ def show_progress(source: str | Path, run: Path | None = None) -> Iterator[Liste
 
 def _describe_interruption(stop: KeyboardInterrupt, run: Path | None) -> str:
     """Return what an interruption left, and how to go on."""
-    from rstc.results.run_folder import is_unfinished
+    from rstc.results.run_files import is_unfinished
 
     if run is not None and is_unfinished(run):
         return f"rstc: stopped; the clusters are in {run}, and `rstc report {run}` makes the map and the page"
@@ -125,7 +125,7 @@ def print_clusters(clusters: Sequence[ClusterEntry], folder: Path, show_all: boo
     hidden = shown[MAX_SHOWN_CLUSTERS:]
     output.print(short_cluster_table(shown[:MAX_SHOWN_CLUSTERS], output.width))
     if hidden:
-        from rstc.results.run_folder import REPORT
+        from rstc.results.run_files import REPORT
 
         n_texts = sum(entry.size for entry in hidden)
         count = f"{len(hidden):,} smaller clusters" if len(hidden) > 1 else "1 smaller cluster"
@@ -211,7 +211,7 @@ def _format_found(reliability: ClusterReliability | None) -> str:
 
 def proposal_table(folder: Path, proposals: list[Proposal], names: Mapping[int, str], typical: int = 2) -> Table:
     """Return a table of proposed clusters: number, size, stability, keywords, typical texts and the nearest cluster."""
-    from rstc.results.run_folder import read_points  # imports pandas
+    from rstc.results.points import read_points  # imports pandas
 
     texts = read_points(folder).texts
     table = Table(show_lines=True, expand=False, title="Proposed clusters")

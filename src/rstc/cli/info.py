@@ -39,7 +39,7 @@ def info(
     from rstc.cli.display import output, print_clusters
     from rstc.persistence.model_description import read_description
     from rstc.representation.encoder_choice import BUNDLED_TITLE
-    from rstc.results.run_folder import SUMMARY
+    from rstc.results.run_files import SUMMARY
     from rstc.results.run_models import find_model, find_original_model, lacks_corrected_model
 
     is_uncorrected = lacks_corrected_model(folder)
@@ -93,7 +93,8 @@ def info(
 def _read_run(folder: Path) -> tuple[Summary, CorrectedRun | None]:
     """Read a run; without its corrections if it is not finished."""
     from rstc.results.corrected_run import CorrectedRun
-    from rstc.results.run_folder import is_unfinished, read_summary
+    from rstc.results.run_files import is_unfinished
+    from rstc.results.run_folder import read_summary
 
     run = None if is_unfinished(folder) else CorrectedRun.read(folder)
     return (run.summary if run else read_summary(folder)), run

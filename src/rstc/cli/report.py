@@ -36,7 +36,7 @@ def report(
         rstc report run --truth topic
     """
     from rstc.cli.display import output, show_progress
-    from rstc.results.run_folder import is_unfinished
+    from rstc.results.run_files import is_unfinished
 
     if is_unfinished(folder):  # the run was interrupted
         with show_progress(folder) as listener:

@@ -25,7 +25,8 @@ from rstc.persistence.model_files import check_files
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit
-from rstc.results.run_folder import MODEL, ORIGINAL_MODEL, hold_run_lock, read_rows, write_clusters
+from rstc.results.run_files import MODEL, ORIGINAL_MODEL
+from rstc.results.run_folder import hold_run_lock, read_rows, write_clusters
 from rstc.results.run_models import find_original_model
 from rstc.runtime.memory import check_memory_for_products
 from rstc.runtime.optional import is_torch_installed

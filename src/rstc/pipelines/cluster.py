@@ -28,27 +28,25 @@ from rstc.pipelines.request import RunRequest
 from rstc.report.html.render import write_page
 from rstc.results.comparisons import write_request
 from rstc.results.corrected_run import CorrectedRun
+from rstc.results.points import Points, write_embeddings, write_points
 from rstc.results.proposals import read_proposals
-from rstc.results.run_folder import (
+from rstc.results.run_files import (
     CHECKPOINTS,
     CLUSTERS,
     MODEL,
     UNFINISHED,
-    Points,
-    UnfinishedRun,
+    is_unfinished,
+)
+from rstc.results.run_folder import (
     check_target,
     hold_run_lock,
-    is_unfinished,
     lock_run,
     read_summary,
-    read_unfinished,
     write_clusters,
-    write_embeddings,
-    write_points,
     write_summary,
-    write_unfinished,
 )
 from rstc.results.summary import Summary
+from rstc.results.unfinished_run import UnfinishedRun, read_unfinished, write_unfinished
 from rstc.runtime.distributed import ProcessGroup, current_process_group
 from rstc.runtime.progress import Listener, Progress
 from rstc.runtime.signals import StopHandler

@@ -20,8 +20,10 @@ from rstc.report.html.render import render_page, write_page
 from rstc.results.comparisons import repeat_comparisons
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit, read_log
+from rstc.results.points import identify_texts
 from rstc.results.proposals import read_proposals, select_proposals
-from rstc.results.run_folder import CLUSTERS, ORIGINAL_MODEL, SECONDS_TO_WAIT, identify_texts, lock_run
+from rstc.results.run_files import CLUSTERS, ORIGINAL_MODEL
+from rstc.results.run_folder import SECONDS_TO_WAIT, lock_run
 from rstc.results.run_models import find_model, lacks_corrected_model
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from rstc.io.formats import SUFFIXES
 from rstc.pipelines.cluster import Command, can_be_completed, describe_request
 from rstc.pipelines.inputs import Columns, RunInput, read_checked_input
 from rstc.pipelines.request import RunRequest
-from rstc.results.run_folder import (
+from rstc.results.run_files import (
     CHECKPOINTS,
     CLUSTERS,
     COMPARISONS,
@@ -27,8 +27,8 @@ from rstc.results.run_folder import (
     REPORT,
     SUMMARY,
     TEXT_EMBEDDINGS,
-    check_target,
 )
+from rstc.results.run_folder import check_target
 from rstc.runtime.distributed import SINGLE_PROCESS
 from rstc.runtime.memory import check_memory, find_limit
 from rstc.runtime.progress import Listener, Progress

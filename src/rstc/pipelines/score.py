@@ -13,7 +13,8 @@ from rstc.io.columns import extract_texts, find_text_column
 from rstc.io.predictions import NO_CLUSTER
 from rstc.report.html.render import write_page
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import Points, hold_run_lock, read_rows, write_summary
+from rstc.results.points import Points
+from rstc.results.run_folder import hold_run_lock, read_rows, write_summary
 from rstc.results.summary import TruthScores
 
 

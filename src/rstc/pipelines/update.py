@@ -31,8 +31,10 @@ from rstc.pipelines.known_rows import find_known_rows
 from rstc.results.comparisons import ComparisonRequest, check_request, read_request
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.earlier_edits import EARLIER_EDITS, read_earlier_edits, write_earlier_edits
+from rstc.results.points import Points
 from rstc.results.proposals import OPEN, Proposal, keep_unmatched, move_rows, write_proposals
-from rstc.results.run_folder import MODEL, NAME_ANSWERS, Points, hold_run_lock, is_unfinished, read_rows
+from rstc.results.run_files import MODEL, NAME_ANSWERS, is_unfinished
+from rstc.results.run_folder import hold_run_lock, read_rows
 from rstc.results.run_models import find_original_model, lacks_corrected_model
 from rstc.results.summary import ClusterOverlap, Summary, UpdateEntry, UpdateSummary
 from rstc.runtime.distributed import SINGLE_PROCESS

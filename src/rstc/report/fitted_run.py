@@ -22,8 +22,8 @@ from rstc.results.layout import Layout
 from rstc.results.levels import Level, build_levels
 from rstc.results.messages import Message, find_messages
 from rstc.results.naming import name_clusters
+from rstc.results.points import Points
 from rstc.results.reliability import RunReliability, build_run_reliability, rate_cluster
-from rstc.results.run_folder import Points
 from rstc.results.summary import (
     ClusterEntry,
     ClusterOverlap,

@@ -27,7 +27,8 @@ from rstc.results.groups import cut_groups
 from rstc.results.over_time import OverTime
 from rstc.results.periods import EVERY, cut_periods
 from rstc.results.records import Record
-from rstc.results.run_folder import COMPARISONS, read_rows
+from rstc.results.run_files import COMPARISONS
+from rstc.results.run_folder import read_rows
 
 MIN_DATES = 0.5  # share of the values of a column of dates that have to be readable
 _SAMPLE_ROWS = 2000  # that are checked for it

@@ -28,9 +28,11 @@ from rstc.results.edits import (
 )
 from rstc.results.levels import ShownLevel, find_level_edits, relate_levels
 from rstc.results.naming import is_found_name, name_clusters
+from rstc.results.points import Points, read_embeddings, read_points
 from rstc.results.proposals import Proposal, mark_accepted, read_proposals
 from rstc.results.run_checks import check_file, check_points, check_proposals
-from rstc.results.run_folder import POINTS, TEXT_EMBEDDINGS, Points, read_embeddings, read_points, read_summary
+from rstc.results.run_files import POINTS, TEXT_EMBEDDINGS
+from rstc.results.run_folder import read_summary
 from rstc.results.summary import ClusterEntry, Summary, build_cluster_entry
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from rstc.pseudo_labels.cluster_count import COARSE, FINE, MEDIUM, Candidate, Cl
 from rstc.results.records import check_types
 
 if TYPE_CHECKING:
+    from rstc.results.points import Points
     from rstc.results.proposals import Proposal
-    from rstc.results.run_folder import Points
     from rstc.results.summary import Summary
 
 npy: Any = np.lib.format  # it has no types

@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rstc.errors import InputError
-from rstc.results.run_folder import DESCRIPTION, MODEL, ORIGINAL_MODEL, recover_run
+from rstc.results.run_files import DESCRIPTION, MODEL, ORIGINAL_MODEL
+from rstc.results.run_folder import recover_run
 
 
 def find_model(folder: Path) -> Path:

@@ -16,7 +16,7 @@ from rstc.pipelines.apply_edits import apply_corrections, apply_edits
 from rstc.pipelines.edit_session import EditSession
 from rstc.results.corrected_run import CorrectedRun
 from rstc.results.edits import Edit, EditLog
-from rstc.results.run_folder import identify_texts
+from rstc.results.points import identify_texts
 from rstc.runtime.progress import Listener
 from rstc.service.run_tools import Result, RunTools, list_row
 

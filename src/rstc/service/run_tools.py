@@ -16,7 +16,7 @@ from rstc.errors import InputError
 from rstc.pipelines.cluster import cluster_file
 from rstc.pipelines.request import RunRequest
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import REPORT, SUMMARY, is_unfinished
+from rstc.results.run_files import REPORT, SUMMARY, is_unfinished
 from rstc.results.summary import ClusterEntry
 from rstc.runtime.progress import Listener
 from rstc.service.model_store import ServedModel, read_folder_state

@@ -13,7 +13,7 @@ from typing import Any
 from rstc.errors import InputError
 from rstc.io.atomic import read_json, replace_file
 from rstc.pipelines.namers.answers import NameAnswer, read_answer
-from rstc.results.run_folder import NAME_ANSWERS
+from rstc.results.run_files import NAME_ANSWERS
 
 FORMAT_VERSION = 1
 

@@ -23,7 +23,7 @@ from rstc.report.html.content import build_page_content
 from rstc.report.html.packed_columns import pack_columns
 from rstc.results.comparisons import Comparisons, repeat_comparisons, write_comparisons
 from rstc.results.corrected_run import CorrectedRun
-from rstc.results.run_folder import REPORT
+from rstc.results.run_files import REPORT
 
 BLOCK_TEXTS = 2000  # texts per script element, which the page parses when it needs them
 MAX_TEXT_LENGTH = 20_000  # characters of a text that the page holds
