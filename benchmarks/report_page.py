@@ -25,7 +25,7 @@ from rstc.results.kept_columns import make_storable
 from rstc.results.layout import MAX_COORDINATE
 from rstc.results.naming import name_by_keywords
 from rstc.results.neighbours import N_STORED
-from rstc.results.run_folder import Points
+from rstc.results.points import Points
 from rstc.results.summary import InputInfo, Summary, build_cluster_entry
 
 N_CLUSTERS = 50
