@@ -11,6 +11,7 @@ from rstc.benchmark.datasets import Dataset
 from rstc.benchmark.datasets import dataset as dataset_named
 from rstc.errors import InputError
 from rstc.estimator import RSTC
+from rstc.representation.encoder_choice import BUNDLED_NAME
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,17 @@ def get_settings(estimator: Any) -> dict[str, Any]:
     """Return all settings of an estimator but RESERVED_PARAMETERS."""
     settings = estimator.config().to_dict() if isinstance(estimator, RSTC) else estimator.get_params()
     return {name: value for name, value in settings.items() if name not in RESERVED_PARAMETERS}
+
+
+def name_encoder(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings in which the bundled encoder has its name, to compare them with others.
+
+    None stands for it in runs of earlier versions, and in those that decide by the language: the sets are English.
+
+    >>> name_encoder({"encoder": None, "eps1": 0.1})
+    {'encoder': 'all-MiniLM-L6-v2', 'eps1': 0.1}
+    """
+    return {**settings, "encoder": settings["encoder"] or BUNDLED_NAME} if "encoder" in settings else {**settings}
 
 
 def _baseline_classes() -> dict[str, Callable[..., Any]]:

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from rstc.benchmark.datasets import dataset
 from rstc.benchmark.measurement import measure
-from rstc.benchmark.methods import effective_changes, get_settings, make_estimator
+from rstc.benchmark.methods import effective_changes, get_settings, make_estimator, name_encoder
 from rstc.benchmark.store import Job, Store
 from rstc.errors import InputError, first_line
 from rstc.io.atomic import check_writable
@@ -168,10 +168,11 @@ def _check_same_settings(job: Job, store: Store) -> None:
     if (stored := store.get(job)) is None:
         return
     estimator = make_estimator(job.method, dataset(job.dataset), stored["classes"], job.seed, job.changes)
-    for name, value in json.loads(json.dumps(get_settings(estimator))).items():
-        if name in stored["settings"] and stored["settings"][name] != value:
+    before = name_encoder(stored["settings"])
+    for name, value in name_encoder(json.loads(json.dumps(get_settings(estimator)))).items():
+        if name in before and before[name] != value:
             raise InputError(
-                f"{store.folder / job.path} was made with {name}={stored['settings'][name]!r}, which is now {value!r}; "
+                f"{store.folder / job.path} was made with {name}={before[name]!r}, which is now {value!r}; "
                 "move it away, or name another --store"
             )
 

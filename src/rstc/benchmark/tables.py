@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rstc.benchmark.datasets import DATASETS
-from rstc.benchmark.methods import METHODS, SCHEDULED_FAMILIES
+from rstc.benchmark.methods import METHODS, SCHEDULED_FAMILIES, name_encoder
 from rstc.benchmark.published import published_scores
 from rstc.benchmark.store import Job
 from rstc.errors import InputError
@@ -118,9 +118,10 @@ def build_table(runs: Sequence[dict[str, Any]], datasets: Sequence[str]) -> Resu
 
 def summarise_runs(runs: list[dict[str, Any]]) -> Cell:
     """Average the runs of a method on a data set, which may differ in the seed alone."""
+    first = name_encoder(runs[0]["settings"])
     for run in runs[1:]:
-        shared = set(run["settings"]) & set(runs[0]["settings"])
-        if different := {name for name in shared if run["settings"][name] != runs[0]["settings"][name]}:
+        settings = name_encoder(run["settings"])
+        if different := {name for name in settings if name in first and settings[name] != first[name]}:
             raise InputError(
                 f"the runs of {run['method']} on {run['dataset']} have different {', '.join(sorted(different))}: "
                 "delete those with the settings that you do not want"
