@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 
@@ -58,12 +58,11 @@ def add_command(app: typer.Typer, name: str | None = None, **options: Any) -> Ca
     """
 
     def register(function: Function) -> Function:
-        hints = get_type_hints(function, include_extras=True)
-        documents = [kind for kind in _list_members(hints.pop("return")) if issubclass(kind, Document)]
-        parameters = [
-            parameter.replace(annotation=hints[parameter.name])
-            for parameter in inspect.signature(function).parameters.values()
-        ]
+        # Not typing.get_type_hints: Python 3.10 wraps the annotation of a default of None in an Optional.
+        signature = inspect.signature(function, eval_str=True)
+        parameters = list(signature.parameters.values())
+        documents = [kind for kind in _list_members(signature.return_annotation) if issubclass(kind, Document)]
+        hints = {parameter.name: parameter.annotation for parameter in parameters}
         context_name = next((name for name, hint in hints.items() if hint is typer.Context), None)
         context = inspect.Parameter("context_", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         json = inspect.Parameter("json_", inspect.Parameter.KEYWORD_ONLY, annotation=Json, default=False)
