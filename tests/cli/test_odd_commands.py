@@ -166,7 +166,8 @@ def folder(finished_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def run(command: list[str]) -> tuple[int, str]:
     """Run a command in this process as `rstc.cli.entry` does; return its exit code and what it printed."""
-    with warnings.catch_warnings(action="ignore"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         result = CliRunner().invoke(app, command)
     error = result.exception
     if error is None or isinstance(error, SystemExit):

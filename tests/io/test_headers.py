@@ -45,7 +45,8 @@ def write(content: str, folder: Path, name: str = "file.csv") -> str:
 
 @pytest.mark.parametrize("case", HEADERS)
 def test_names_of_columns_are_taken_as_such(case: str, tmp_path: Path) -> None:
-    with warnings.catch_warnings(action="error"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         table = read_table(write(HEADERS[case], tmp_path), "csv", header=None)
     assert len(table) == HEADERS[case].count("\n") - 1
 
@@ -67,7 +68,8 @@ def test_doubtful_first_row_is_taken_as_names_with_a_warning(case: str, tmp_path
     path = write(DOUBTFUL[case], tmp_path)
     with pytest.warns(FileWarning, match="was taken as names of columns; give --no-header"):
         read_table(path, "csv", header=None)
-    with warnings.catch_warnings(action="error"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         read_table(path, "csv", header=True)
 
 

@@ -36,7 +36,8 @@ def ray_engine(n_workers: int | None = None) -> Engine:
         if not tasks:
             return
         if not ray.is_initialized():
-            with warnings.catch_warnings(action="ignore"):  # it warns of changes in its future versions
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it warns of changes in its future versions
                 ray.init(logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False)
         _silence_ray_data(ray)
         limit = n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
