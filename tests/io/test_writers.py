@@ -45,3 +45,9 @@ def test_file_stays_as_it_was_when_writing_fails(format: str, tmp_path: Path) ->
 def test_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"folder\.csv cannot be written"):
         write_all(tmp_path / "no" / "folder.csv", [pd.DataFrame({"text": ["a"]})])
+
+
+def test_the_character_nul_is_written(tmp_path: Path) -> None:
+    """Python 3.10's csv module cannot do so."""
+    write_all(tmp_path / "out.csv", [pd.DataFrame({"n": [1], "text": ["a\0b\ue000"]})])
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == "n,text\n1,a\0b\ue000\n"

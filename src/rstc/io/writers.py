@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -42,14 +42,31 @@ def _open_separated_writer(target: Path | IO[str], separator: str, is_gzip: bool
 
         def write(table: pd.DataFrame) -> None:
             is_first, aligned = not columns, align_columns(table, columns)
-            text = aligned.to_csv(None, sep=separator, index=False, header=is_first, lineterminator="\n")
+            text = format_csv(aligned, separator, header=is_first)
             if "\r" in text:  # a carriage return is quoted only if every cell is
-                text = aligned.to_csv(
-                    None, sep=separator, index=False, header=is_first, lineterminator="\n", quoting=csv.QUOTE_ALL
-                )
+                text = format_csv(aligned, separator, header=is_first, quoting=csv.QUOTE_ALL)
             file.write(text)
 
         yield write
+
+
+def format_csv(
+    table: pd.DataFrame, separator: str = ",", header: bool = True, quoting: Literal[0, 1] = csv.QUOTE_MINIMAL
+) -> str:
+    """Return a table as separated values, without its index."""
+
+    def write(table: pd.DataFrame) -> str:
+        text: str = table.to_csv(None, sep=separator, index=False, header=header, lineterminator="\n", quoting=quoting)
+        return text
+
+    try:
+        return write(table)
+    except csv.Error:  # Python 3.10 cannot write the character NUL: another one stands in for it
+        used = set("".join(map(str, [*table.columns, *table.to_numpy().ravel()])))
+        stand_in = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in used)
+        replaced = table.replace("\0", stand_in, regex=True)
+        replaced.columns = [str(name).replace("\0", stand_in) for name in table.columns]
+        return write(replaced).replace(stand_in, "\0")
 
 
 @contextmanager

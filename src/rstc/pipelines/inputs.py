@@ -24,6 +24,7 @@ from rstc.io.columns import (
 )
 from rstc.io.formats import detect_format, iter_tables, read_table
 from rstc.io.text_files import STANDARD_INPUT
+from rstc.io.writers import format_csv
 from rstc.pipelines.request import RunRequest
 from rstc.results.comparisons import ComparisonRequest, check_request
 from rstc.runtime.distributed import ProcessGroup, row_range
@@ -195,7 +196,7 @@ def digest_tables(tables: Iterable[pd.DataFrame]) -> str:
     """Return the sha256 of the rows of tables, with all their columns, in hexadecimal."""
     digest = hashlib.sha256()
     for number, table in enumerate(tables):
-        digest.update(table.to_csv(index=False, header=number == 0).encode("utf-8", "surrogatepass"))
+        digest.update(format_csv(table, header=number == 0).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
