@@ -237,6 +237,7 @@ def test_the_order_of_the_shares_explains_why_m2_is_worst() -> None:
         released = mean("rstc-m2-released", name)
         assert released < mean("rstc-m2", name) - 9
         assert released < min(mean("rstc-paper", name), mean("rstc-m3", name))
+    assert 2.5 < mean("rstc-m2", "stackoverflow-4k") - mean("rstc-m2-released", "stackoverflow-4k") < 3.5
 
 
 def read_bullets(title: str) -> list[str]:
