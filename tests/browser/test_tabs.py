@@ -153,7 +153,7 @@ def test_all_numbers_over_time_are_in_a_table(page: Any, parts: dict[str, Any]) 
     find(page, "#tab-time").click()
     assert all_of(page, "#panel-time table") == [], "made when it is opened"
     find(page, "[data-key=fold-time-table]").click()
-    rows = all_of(page, "#panel-time tbody tr")
+    rows = wait(lambda: all_of(page, "#panel-time tbody tr"))
     assert len(rows) == N_CLUSTERS
     first = parts["over_time"]["clusters"][0]
     cells = texts(rows[0], "td")
