@@ -12,7 +12,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from browser_page import all_of, find, settled, texts
+from browser_page import all_of, find, settled, texts, wait
 from made_pages import make_groups, make_levels, make_over_time, make_run, write_made_page
 from rstc.results.corrected_run import CorrectedRun
 
