@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,14 +40,6 @@ def test_a_text_has_the_same_bits_whatever_the_batch(
         assert take(model.assign([texts[row]]), [0]) == take(together, [row]), texts[row]
     order = np.random.default_rng(0).permutation(len(texts))[:37].tolist()
     assert take(model.assign([texts[row] for row in order]), list(range(37))) == take(together, order)
-
-
-def test_embeddings_of_a_fit_are_those_of_a_prediction(
-    texts_and_topics: tuple[list[str], list[str]], quick: dict[str, Any]
-) -> None:
-    texts = texts_and_topics[0]
-    model = RSTC(4, encoder=quick["encoder"], training="never", random_state=0).fit(texts)
-    assert model.transform(texts[:7]).tobytes() == model.embedding_[:7].tobytes()
 
 
 def test_batches_by_length_hold_each_text_and_a_multiple_of_rows() -> None:

@@ -32,7 +32,7 @@ def count_frozen_passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(
         Encoder,
         "run_frozen_layers",
-        lambda self, tokens: counts.append(len(tokens)) or run(self, tokens),
+        lambda self, tokens, *by_length: counts.append(len(tokens)) or run(self, tokens, *by_length),
     )
     return counts
 

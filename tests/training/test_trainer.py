@@ -164,7 +164,7 @@ def test_frozen_layers_run_once_per_distinct_text(
     monkeypatch.setattr(
         Encoder,
         "run_frozen_layers",
-        lambda self, tokens: seen.append(len(tokens)) or lower(self, tokens),
+        lambda self, tokens, *by_length: seen.append(len(tokens)) or lower(self, tokens, *by_length),
     )
     run_training(texts_and_topics[0], quick, max_steps=30)
     assert sum(seen) == len(set(texts_and_topics[0]))

@@ -118,7 +118,7 @@ class FittedModel:
         if not tokens:
             P, E = (np.zeros((0, size), dtype=np.float32) for size in (self.n_clusters, self.network.encoder.dim))
             return Assignment(np.zeros(0, dtype=np.int64), P, E, np.zeros(0, dtype=np.float32))
-        prediction = self.network.break_ties(tokens, self.network.predict(tokens))
+        prediction = self.network.break_ties(tokens, self.network.predict(tokens, by_length=True))
         P, E = prediction.log_p.exp().numpy(), prediction.E.numpy()
         clusters = prediction.clusters.numpy()
         return Assignment(

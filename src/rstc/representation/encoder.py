@@ -146,29 +146,28 @@ class Encoder(nn.Module):
             counts += np.bincount([len(row) for row in ids], minlength=longest + 1)
         return counts
 
-    def forward(self, sequences: Sequences) -> Tensor:
+    def forward(self, sequences: Sequences, by_length: bool = False) -> Tensor:
         """Return the embeddings (B, D) of texts by their token ids or by the hidden states at the split.
 
         Hidden states at the split are rounded to half precision, cached or not, so that a text has the same embedding
-        in training and in prediction. Without gradients, batches are made by `split_by_length`, so that on a CPU all
-        bits of a text's embedding depend on the text alone.
+        in training and in prediction.
         """
         if self._split is not None and sequences[0].ndim == 1:
-            sequences = self.run_frozen_layers(sequences)
+            sequences = self.run_frozen_layers(sequences, by_length)
         order = sort_by_length(sequences)
         with self._forward_context(sequences):
-            batches = self._map_batches(self._embed_batch, order, sequences)
+            batches = self._map_batches(self._embed_batch, order, sequences, by_length)
         inverse = torch.from_numpy(np.argsort(order, kind="stable"))
         return torch.cat(batches)[inverse.to(batches[0].device)]
 
     @torch.no_grad()
-    def run_frozen_layers(self, tokens: Sequence[TokenIds]) -> list[HiddenStates]:
+    def run_frozen_layers(self, tokens: Sequence[TokenIds], by_length: bool = False) -> list[HiddenStates]:
         """Return the hidden states (L, D) of tokenised texts at the split, in half precision."""
         if not tokens:
             return []
         assert self._split is not None
         with self._split.stop_at_split():
-            return self._map_texts(self._run_frozen_batch, tokens)
+            return self._map_texts(self._run_frozen_batch, tokens, by_length)
 
     @torch.no_grad()
     def embed_tokens(self, tokens: Sequence[TokenIds]) -> list[NDArray[np.float32]]:
@@ -183,6 +182,7 @@ class Encoder(nn.Module):
         progress: Callable[[int, int], None] | None = None,
         get_states: Callable[[Sequence[TokenIds]], Sequence[HiddenStates]] | None = None,
         out: Tensor | None = None,
+        by_length: bool = False,
     ) -> Tensor:
         """Return the embeddings (N, D) of tokenised texts in evaluation mode; equal texts are encoded once.
 
@@ -196,6 +196,9 @@ class Encoder(nn.Module):
             Returns the hidden states at the split, for example `HiddenStateCache.get`; None: they are computed.
         out : Tensor of shape (N, D), optional
             Where the embeddings are written; by default in new memory.
+        by_length : bool
+            Whether a batch holds texts of one length only (`split_by_length`), so that on a CPU all bits of a text's
+            embedding depend on the text alone.
         """
         self.eval()
         distinct_ids: dict[bytes, int] = {}
@@ -210,7 +213,7 @@ class Encoder(nn.Module):
         for start in range(0, len(order), CHUNK_TEXTS):
             chunk = order[start : start + CHUNK_TEXTS]
             texts = [distinct[i] for i in chunk]
-            E[torch.from_numpy(first_row[chunk])] = self(get_states(texts) if get_states else texts).cpu()
+            E[torch.from_numpy(first_row[chunk])] = self(get_states(texts) if get_states else texts, by_length).cpu()
             if progress:
                 progress(min(start + CHUNK_TEXTS, len(order)), len(order))
         duplicates = np.flatnonzero(first_row[inverse] != np.arange(len(tokens)))
@@ -269,34 +272,45 @@ class Encoder(nn.Module):
         return nullcontext() if embedding is None else share_embedding_lookup(embedding, sequences)
 
     def _map_texts(
-        self, function: Callable[[Sequences], list[NDArray[Any]]], tokens: Sequence[TokenIds]
+        self, function: Callable[[Sequences], list[NDArray[Any]]], tokens: Sequence[TokenIds], by_length: bool = False
     ) -> list[NDArray[Any]]:
         """Apply `function` to batches of texts, and return its arrays in the order of the texts."""
         order = sort_by_length(tokens)
-        arrays = [array for batch in self._map_batches(function, order, tokens) for array in batch]
+        arrays = [array for batch in self._map_batches(function, order, tokens, by_length) for array in batch]
         return [arrays[i] for i in np.argsort(order, kind="stable")]
 
     def _map_batches(
-        self, function: Callable[[Sequences], Result], order: NDArray[np.int64], sequences: Sequences
+        self,
+        function: Callable[[Sequences], Result],
+        order: NDArray[np.int64],
+        sequences: Sequences,
+        by_length: bool = False,
     ) -> list[Result]:
-        """Apply `function` to batches of sequences, which follow their order by length.
+        """Apply `function` to batches of sequences of similar length; without gradients, in parallel on a CPU.
 
-        With gradients, a batch holds sequences of similar length. Without, it holds sequences of one length, and on a
-        CPU each batch is computed on one core.
+        The batches follow `order`. With `by_length`, the sequences of a batch have one length, and each batch is
+        computed on one core.
         """
         on_cpu = self.device.type == "cpu"
         max_tokens = MAX_BATCH_TOKENS if on_cpu else MAX_BATCH_TOKENS_GPU
-        if torch.is_grad_enabled():
-            batches = split_into_batches(order, sequences, max_tokens)
-            return [function([sequences[i] for i in batch]) for batch in batches]
+        if by_length:
+            return self._map_by_length(function, sequences, max_tokens)
+        batches = [[sequences[i] for i in batch] for batch in split_into_batches(order, sequences, max_tokens)]
+        if torch.is_grad_enabled() or not on_cpu:
+            return [function(batch) for batch in batches]
+        return parallel_map(torch.no_grad()(function), batches)
+
+    def _map_by_length(
+        self, function: Callable[[Sequences], Result], sequences: Sequences, max_tokens: int
+    ) -> list[Result]:
+        """Apply `function` to batches of sequences of one length, and drop what it returns for repeated ones."""
 
         def run(batch: NDArray[np.int64]) -> Result:
             results: Any = function([sequences[i] for i in batch])
-            kept: Result = results[: int((batch < batch[-1]).sum()) + 1]  # the last one is repeated to fill the batch
+            kept: Result = results[: int((batch < batch[-1]).sum()) + 1]
             return kept
 
-        batches = split_by_length(sequences, max_tokens)
-        return parallel_map(torch.no_grad()(run), batches) if on_cpu else [run(batch) for batch in batches]
+        return parallel_map(torch.no_grad()(run), split_by_length(sequences, max_tokens))
 
     def _embed_batch(self, sequences: Sequences) -> Tensor:
         """Return the embeddings of a batch."""

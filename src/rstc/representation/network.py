@@ -60,10 +60,15 @@ class Network(nn.Module):
         self.projector = projector
         self.to(encoder.device)
 
-    def predict(self, tokens: Sequence[TokenIds], progress: Callable[[int, int], None] | None = None) -> Prediction:
-        """Predict tokenised texts in evaluation mode; on a CPU, all bits of a row depend on its text alone."""
-        E = self.encoder.embed(tokens, progress)
-        if not len(E):
+    def predict(
+        self,
+        tokens: Sequence[TokenIds],
+        progress: Callable[[int, int], None] | None = None,
+        by_length: bool = False,
+    ) -> Prediction:
+        """Predict tokenised texts in evaluation mode; `by_length` as in `Encoder.embed`."""
+        E = self.encoder.embed(tokens, progress, by_length=by_length)
+        if not (by_length and len(E)):
             return self.predict_embeddings(E)
         log_p = map_blocks(lambda rows: self.predict_embeddings(E[rows]).log_p.numpy(), len(E), filled=True)
         return Prediction(torch.from_numpy(log_p), E)
@@ -104,7 +109,7 @@ class Network(nn.Module):
             self.encoder.precision = torch.float32
             tied = _find_ties(prediction, LOW_PRECISION_TIE_MARGIN)
             if tied:
-                _update_rows(prediction, tied, self.predict([tokens[i] for i in tied]))
+                _update_rows(prediction, tied, self.predict([tokens[i] for i in tied], by_length=True))
             return self._predict_ties_alone(tokens, prediction)
         finally:
             self.encoder.precision = precision
@@ -115,7 +120,7 @@ class Network(nn.Module):
         for i in _find_ties(prediction, TIE_MARGIN):
             key = tokens[i].tobytes()
             if key not in predictions:
-                predictions[key] = self.predict([tokens[i]])
+                predictions[key] = self.predict([tokens[i]], by_length=True)
             _update_rows(prediction, [i], predictions[key])
         return prediction
 
