@@ -403,15 +403,6 @@ def distributed_table() -> str:
     return markdown_table(["", "processes", "seconds", "peak memory of each, MB", "sent by each"], rows)
 
 
-def processes_table() -> str:
-    """How alike the clusters of two processes and of one are, beside what other changes do."""
-    rows = [
-        [row["dataset"], f"{row['texts']:,}", *(f"{row['ari'][name]:.1f}" for name in row["ari"])]
-        for row in read("processes")["rows"]
-    ]
-    return markdown_table(["set", "texts", "two processes", "default order of rows", "another seed"], rows)
-
-
 def cluster_estimate_table() -> str:
     """Estimated cost of 100 million texts on 16 nodes of 32 cores, from the cost in one process here."""
     by_task = {(row["task"], row["processes"]): row["each"][0] for row in read("distributed")["rows"]}
